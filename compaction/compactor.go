@@ -1,0 +1,283 @@
+package compaction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"google.golang.org/genai"
+
+	"github.com/recap-adk/recap/platform"
+	"github.com/recap-adk/recap/session"
+)
+
+// Compactor compacts the sessions of one service. It is safe for concurrent
+// use; one session is best compacted by one caller at a time, as of two only
+// one can store its summary.
+type Compactor struct {
+	cfg     Config
+	service session.Service
+
+	working sync.WaitGroup // calls of the summarizer
+
+	mu    sync.Mutex
+	tries map[sessionKey]int // tries in a row that stored nothing
+}
+
+type sessionKey struct{ app, user, id string }
+
+// NewCompactor returns a Compactor for the sessions of service. cfg must be
+// valid and have a Summarizer; it is copied.
+func NewCompactor(cfg *Config, service session.Service) (*Compactor, error) {
+	switch {
+	case cfg == nil:
+		return nil, errors.New("compaction: no config")
+	case cfg.Summarizer == nil:
+		return nil, errors.New("compaction: Config.Summarizer must be set")
+	case service == nil:
+		return nil, errors.New("compaction: no session service")
+	}
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.TokenThreshold > 0 {
+		return nil, errors.New("compaction: TokenThreshold is not supported yet")
+	}
+	return &Compactor{cfg: *cfg, service: service, tries: map[sessionKey]int{}}, nil
+}
+
+// Blocking reports whether runs are to wait for compactions.
+func (c *Compactor) Blocking() bool { return c.cfg.Blocking }
+
+// MaybeCompact looks whether the session is due for a compaction and, if so,
+// does one. By the events of handle it sees whether it is worth reading the
+// session anew, which it then does.
+//
+// It never fails: what went wrong is in the Outcome, which Config.OnOutcome and
+// the log are told as well. It returns when ctx is done, or Config.Timeout is
+// over, even if the summarizer does not; see Wait.
+func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Outcome {
+	key := sessionKey{handle.AppName(), handle.UserID(), handle.ID()}
+	started := platform.Now(ctx)
+	timeout := c.cfg.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	bounded, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	outcome := nothingToDo
+	if _, due := selectWindow(eventsOf(handle), c.selection(key)); due {
+		outcome = c.compact(bounded, key)
+	}
+	outcome.AppName, outcome.UserID, outcome.SessionID = key.app, key.user, key.id
+	outcome.Trigger = TriggerSlidingWindow
+	outcome.Duration = platform.Now(ctx).Sub(started)
+	c.remember(key, outcome.Kind)
+	c.report(ctx, outcome)
+	return outcome
+}
+
+// Wait waits until every summarizer that was called has returned, also those
+// that MaybeCompact gave up on, or until ctx is done.
+func (c *Compactor) Wait(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		c.working.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Compactor) compact(ctx context.Context, key sessionKey) Outcome {
+	read, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
+	if err != nil {
+		return failed(fmt.Errorf("reading the session: %w", err))
+	}
+	handle := read.Session
+	window, ok := selectWindow(eventsOf(handle), c.selection(key))
+	if !ok {
+		return nothingToDo
+	}
+
+	result, err := c.summarize(ctx, window)
+	outcome := Outcome{
+		Start: window.Start, End: window.End, Events: len(window.Events),
+		TokensBefore: estimateEvents(window.New), Usage: result.Usage,
+	}
+	if err != nil {
+		return outcome.ended(failed(err))
+	}
+	summary := prose(result.Content)
+	if summary == nil {
+		return outcome.ended(Outcome{Kind: Declined, Reason: "the summarizer returned no text"})
+	}
+	outcome.TokensAfter = estimateContent(summary)
+	if outcome.TokensAfter >= outcome.TokensBefore {
+		return outcome.ended(Outcome{Kind: Declined, Reason: fmt.Sprintf(
+			"the summary is not smaller than what it replaces (%d tokens, %d before)", outcome.TokensAfter, outcome.TokensBefore)})
+	}
+
+	event := CreateCompactionEvent(ctx, window, SummarizeResult{Content: summary, Usage: result.Usage})
+	switch err := c.service.AppendEvent(ctx, handle, event); {
+	case errors.Is(err, session.ErrSuperseded):
+		return outcome.ended(Outcome{Kind: Superseded, Reason: "another compaction of the session was stored first", Err: err})
+	case err != nil:
+		return outcome.ended(failed(fmt.Errorf("storing the summary: %w", err)))
+	}
+	outcome.Kind, outcome.EventID = Applied, event.ID
+	return outcome
+}
+
+// ended is o with how it ended taken from other.
+func (o Outcome) ended(other Outcome) Outcome {
+	o.Kind, o.Reason, o.Err = other.Kind, other.Reason, other.Err
+	return o
+}
+
+var nothingToDo = Outcome{Kind: NothingToDo, Reason: "not enough is new"}
+
+func failed(err error) Outcome {
+	return Outcome{Kind: Failed, Reason: err.Error(), Err: err}
+}
+
+// CreateCompactionEvent returns the event that stores a summary of a window. It
+// has the author "user", an ID and an invocation ID of its own, no content
+// but the record, and the branch and scope of the window. Its ID and time are
+// those that package platform has in ctx.
+func CreateCompactionEvent(ctx context.Context, w Window, result SummarizeResult) *session.Event {
+	event := session.NewEvent(ctx, "e-"+platform.NewUUID(ctx))
+	event.Author = "user"
+	event.Branch, event.IsolationScope = w.Branch, w.Scope
+	event.UsageMetadata = result.Usage
+	event.Actions.Compaction = session.NewEventCompaction(w.Start, w.End, prose(result.Content), w.Excluded)
+	return event
+}
+
+// prose is the text of content as the content of a record, or nil if there is
+// none: no thoughts, calls, files or signatures.
+func prose(content *genai.Content) *genai.Content {
+	text := strings.TrimSpace(proseOf(content))
+	if text == "" {
+		return nil
+	}
+	return genai.NewContentFromText(text, genai.RoleModel)
+}
+
+// summarize calls the summarizer in a goroutine of its own, so that one that
+// does not heed ctx holds up nobody but itself.
+func (c *Compactor) summarize(ctx context.Context, w Window) (SummarizeResult, error) {
+	type answer struct {
+		result SummarizeResult
+		err    error
+	}
+	// The summarizer gets copies, and no more than what it is to read.
+	given := material{all: make([]*session.Event, len(w.Events))}
+	for i, e := range w.Events {
+		given.all[i] = e.Clone()
+		if slices.Contains(w.Seen, e) {
+			given.seen = append(given.seen, given.all[i])
+		}
+	}
+	answers := make(chan answer, 1)
+	c.working.Go(func() {
+		var a answer
+		defer func() { answers <- a }()
+		defer recoverInto(&a.err)
+		a.result, a.err = summarizeWith(ctx, c.cfg.Summarizer, given)
+	})
+	select {
+	case a := <-answers:
+		return a.result, a.err
+	case <-ctx.Done():
+		return SummarizeResult{}, fmt.Errorf("the summarizer did not return in time: %w", ctx.Err())
+	}
+}
+
+// recoverInto turns a panic into an error.
+func recoverInto(err *error) {
+	if value := recover(); value != nil {
+		*err = fmt.Errorf("the summarizer panicked: %v\n%s", value, debug.Stack())
+	}
+}
+
+// selection says how large the next window of a session may be. After each try
+// in a row that stored nothing it takes twice as many new invocations before
+// the next, so that a summarizer that fails is not paid on every turn, and one
+// whose summary was too large gets more to summarize.
+func (c *Compactor) selection(key sessionKey) selection {
+	c.mu.Lock()
+	tries := c.tries[key]
+	c.mu.Unlock()
+	need := c.cfg.CompactionInterval << min(tries, maxDoublings)
+	s := selection{need: need, take: need, overlap: c.cfg.OverlapSize}
+	if b, ok := c.cfg.Summarizer.(budgeted); ok {
+		total, perToolPart := b.inputBudget()
+		if s.budget = total; total > 0 {
+			s.size = func(e *session.Event) int {
+				return utf8.RuneCountInString(transcript([]*session.Event{e}, 0, perToolPart))
+			}
+		}
+	}
+	return s
+}
+
+const (
+	// maxDoublings bounds the distance between tries to 16 intervals.
+	maxDoublings = 4
+	// maxTries bounds the sessions whose failures are remembered.
+	maxTries = 4096
+)
+
+func (c *Compactor) remember(key sessionKey, kind Kind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch kind {
+	case Applied, Superseded:
+		delete(c.tries, key)
+	case Declined, Failed:
+		if len(c.tries) >= maxTries {
+			clear(c.tries)
+		}
+		c.tries[key]++
+	}
+}
+
+func (c *Compactor) report(ctx context.Context, outcome Outcome) {
+	switch outcome.Kind {
+	case NothingToDo:
+		return
+	case Applied, Superseded:
+		slog.DebugContext(ctx, outcome.String())
+	default:
+		slog.WarnContext(ctx, outcome.String())
+	}
+	if c.cfg.OnOutcome == nil {
+		return
+	}
+	defer func() {
+		if value := recover(); value != nil {
+			slog.ErrorContext(ctx, fmt.Sprintf("compaction: OnOutcome panicked: %v", value))
+		}
+	}()
+	c.cfg.OnOutcome(outcome)
+}
+
+func eventsOf(s session.Session) []*session.Event {
+	events := make([]*session.Event, 0, s.Events().Len())
+	for e := range s.Events().All() {
+		events = append(events, e)
+	}
+	return events
+}

@@ -1,0 +1,69 @@
+package compaction
+
+import (
+	"encoding/json"
+	"unicode"
+
+	"google.golang.org/genai"
+
+	"github.com/recap-adk/recap/session"
+)
+
+// estimateTokens estimates the tokens of a text without a tokenizer: four
+// characters of a Latin script to a token, one of those scripts that have no
+// spaces, two of any other.
+func estimateTokens(text string) int {
+	quarters := 0
+	for _, r := range text {
+		switch {
+		case r < 0x250:
+			quarters++
+		case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai):
+			quarters += 4
+		default:
+			quarters += 2
+		}
+	}
+	return (quarters + 3) / 4
+}
+
+// estimateEvents estimates the tokens that events take in a prompt.
+func estimateEvents(events []*session.Event) int {
+	total := 0
+	for _, e := range events {
+		total += estimateContent(e.Content)
+	}
+	return total
+}
+
+func estimateContent(content *genai.Content) int {
+	if content == nil {
+		return 0
+	}
+	total := 0
+	for _, part := range content.Parts {
+		if part == nil || part.Thought {
+			continue
+		}
+		total += estimateTokens(part.Text)
+		if call := part.FunctionCall; call != nil {
+			total += estimateTokens(call.Name) + estimateTokens(compactJSON(call.Args))
+		}
+		if response := part.FunctionResponse; response != nil {
+			total += estimateTokens(response.Name) + estimateTokens(compactJSON(response.Response))
+		}
+		if part.InlineData != nil || part.FileData != nil {
+			// What providers count for an image of common size.
+			total += 258
+		}
+	}
+	return total
+}
+
+func compactJSON(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(data)
+}

@@ -1,0 +1,67 @@
+package compaction
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/genai"
+)
+
+// Kind says how a compaction ended.
+type Kind string
+
+const (
+	// Applied: a summary was stored.
+	Applied Kind = "applied"
+	// NothingToDo: not enough is new. No model was called.
+	NothingToDo Kind = "nothing_to_do"
+	// Declined: the summarizer had nothing to say, or what it said was not
+	// fit to stand in for the events.
+	Declined Kind = "declined"
+	// Superseded: another compaction of the session was stored meanwhile.
+	Superseded Kind = "superseded"
+	// Failed: an error, a panic or a timeout.
+	Failed Kind = "failed"
+)
+
+// Triggers of a compaction, named as in the ADK family.
+const (
+	// TriggerSlidingWindow: CompactionInterval invocations were new.
+	TriggerSlidingWindow = "sliding_window"
+)
+
+// Outcome reports one compaction. Unless it is Applied the log is as it was.
+type Outcome struct {
+	Kind Kind
+	// Reason says why, in words, unless the outcome is Applied.
+	Reason string
+	// Trigger is what started the compaction.
+	Trigger string
+
+	AppName, UserID, SessionID string
+
+	// EventID is the ID of the stored compaction event.
+	EventID string
+	// Start and End are the range that it covers.
+	Start, End time.Time
+	// Events is the number of events given to the summarizer.
+	Events int
+	// TokensBefore estimates the tokens of the events that are newly covered,
+	// TokensAfter those of the summary.
+	TokensBefore, TokensAfter int
+	// Usage is what the summarizer's model reported, or nil.
+	Usage *genai.GenerateContentResponseUsageMetadata
+	// Duration is the time taken.
+	Duration time.Duration
+	// Err is the cause if the outcome is Failed, or Superseded.
+	Err error
+}
+
+// String is a line for a log.
+func (o Outcome) String() string {
+	text := fmt.Sprintf("compaction %s: session %s", o.Kind, o.SessionID)
+	if o.Kind == Applied {
+		return text + fmt.Sprintf(": %d events, %d tokens now %d, %s", o.Events, o.TokensBefore, o.TokensAfter, o.Duration.Round(time.Millisecond))
+	}
+	return text + ": " + o.Reason
+}

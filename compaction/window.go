@@ -1,0 +1,345 @@
+package compaction
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	icontext "github.com/recap-adk/recap/internal/context"
+	"github.com/recap-adk/recap/session"
+)
+
+// Window is what one summary is to stand in for.
+type Window struct {
+	// Events are given to the summarizer, in log order. All are of one branch
+	// and one isolation scope.
+	Events []*session.Event
+	// New are those of Events that no summary covers yet.
+	New []*session.Event
+	// Seen are those of Events that another summary stands in for also when
+	// this one is stored: they are read again for the thread only.
+	Seen []*session.Event
+	// Start and End are the ends of the range, both included.
+	Start, End time.Time
+	// Excluded are the events in the range that are not among Events.
+	Excluded []session.EventRef
+	// Branch and Scope are those of the events.
+	Branch, Scope string
+}
+
+// SelectEventsToCompact chooses the window of the next summary as the sliding
+// window of ADR-010 does: when CompactionInterval completed invocations have
+// events that no summary covers, it runs from OverlapSize invocations before
+// the first of them to the last of them. It reports false if it is not time
+// yet.
+//
+// events must be the whole log, in order. It is a pure function of its
+// arguments.
+func SelectEventsToCompact(events []*session.Event, cfg *Config) (Window, bool) {
+	return selectWindow(events, selection{need: cfg.CompactionInterval, take: cfg.CompactionInterval, overlap: cfg.OverlapSize})
+}
+
+// selection says how large a window to choose.
+type selection struct {
+	// need is the number of new invocations at which a window is chosen, take
+	// the number that it then has at most.
+	need, take int
+	overlap    int
+	// size and budget bound what the summarizer is given: the sum of the sizes
+	// of the events. A nil size is no bound.
+	size   func(*session.Event) int
+	budget int
+}
+
+func selectWindow(events []*session.Event, s selection) (Window, bool) {
+	if s.need <= 0 {
+		return Window{}, false
+	}
+	log := readLog(events)
+	for _, lane := range log.lanes {
+		if window, ok := log.window(lane, s); ok {
+			return window, true
+		}
+	}
+	return Window{}, false
+}
+
+// log is what is known of a session's events before a window is chosen.
+type log struct {
+	events     []*session.Event
+	coverage   *icontext.Coverage
+	links      *links
+	unfinished map[string]bool // invocations that may go on
+	lanes      []icontext.Lane // in order of appearance
+	indices    map[icontext.Lane][]int
+}
+
+func readLog(events []*session.Event) *log {
+	l := &log{
+		events:     events,
+		coverage:   icontext.NewCoverage(events),
+		links:      newLinks(events),
+		unfinished: unfinishedInvocations(events),
+		indices:    map[icontext.Lane][]int{},
+	}
+	for i, e := range events {
+		if e.Actions.Compaction != nil {
+			continue
+		}
+		lane := icontext.LaneOf(e)
+		if l.indices[lane] == nil {
+			l.lanes = append(l.lanes, lane)
+		}
+		l.indices[lane] = append(l.indices[lane], i)
+	}
+	return l
+}
+
+// unfinishedInvocations are those that did not end with a final response and
+// that no later invocation followed. They may be running.
+func unfinishedInvocations(events []*session.Event) map[string]bool {
+	last := map[string]int{}
+	var order []string // by first event
+	first := map[string]int{}
+	for i, e := range events {
+		if e.Actions.Compaction != nil || e.InvocationID == "" {
+			continue
+		}
+		if _, ok := first[e.InvocationID]; !ok {
+			first[e.InvocationID] = i
+			order = append(order, e.InvocationID)
+		}
+		last[e.InvocationID] = i
+	}
+	unfinished := map[string]bool{}
+	if len(order) == 0 {
+		return unfinished
+	}
+	newest := first[order[len(order)-1]]
+	for _, id := range order {
+		e := events[last[id]]
+		if final := e.Author != "user" && e.IsFinalResponse(); !final && last[id] >= newest {
+			unfinished[id] = true
+		}
+	}
+	return unfinished
+}
+
+// invocation is the part of an invocation that lies in one lane.
+type invocation struct {
+	id          string
+	first, last int // places in the lane's list of indices
+	isNew       bool
+}
+
+// window chooses the window of one lane.
+func (l *log) window(lane icontext.Lane, s selection) (Window, bool) {
+	indices := l.indices[lane]
+	invocations := l.invocations(indices, l.frontier(lane))
+	fresh, limit := l.fresh(invocations, len(indices))
+	if len(fresh) < s.need {
+		return Window{}, false
+	}
+	slice := func(n, overlap int) []int {
+		start := invocations[max(0, fresh[0]-overlap)].first
+		end := start
+		for _, i := range fresh[:n] {
+			end = max(end, invocations[i].last+1)
+		}
+		return indices[start:min(end, limit)]
+	}
+
+	n, overlap := min(s.take, len(fresh)), s.overlap
+	for l.tooLarge(slice(n, overlap), s) && (overlap > 0 || n > 1) {
+		// What would be read again makes room first. One invocation that is
+		// too large is for the summarizer to abridge.
+		if overlap > 0 {
+			overlap = 0
+		} else {
+			n--
+		}
+	}
+	w := l.balanced(lane, slice(n, overlap))
+	if len(w.New) == 0 && n < len(fresh) {
+		// All of it waits for what comes later in the log.
+		w = l.balanced(lane, slice(len(fresh), overlap))
+	}
+	return w, len(w.New) > 0
+}
+
+// fresh are the places among invocations of those that are new and completed.
+// No window may reach limit, the place of the first event of an invocation
+// that may go on.
+func (l *log) fresh(invocations []*invocation, end int) (fresh []int, limit int) {
+	for i, inv := range invocations {
+		if l.unfinished[inv.id] {
+			return fresh, inv.first
+		}
+		if inv.isNew {
+			fresh = append(fresh, i)
+		}
+	}
+	return fresh, end
+}
+
+func (l *log) tooLarge(indices []int, s selection) bool {
+	if s.size == nil {
+		return false
+	}
+	total := 0
+	for _, i := range indices {
+		total += s.size(l.events[i])
+	}
+	return total > s.budget
+}
+
+// frontier is the end of the newest range of the lane, in microseconds.
+// Invocations are new behind it. An event before it that no summary covers was
+// left out on purpose.
+func (l *log) frontier(lane icontext.Lane) int64 {
+	active := l.coverage.Active(lane)
+	if len(active) == 0 {
+		return 0
+	}
+	return active[len(active)-1].End
+}
+
+// invocations are those of a lane by their first event. Events without an
+// invocation ID belong to the one before.
+func (l *log) invocations(indices []int, frontier int64) []*invocation {
+	var list []*invocation
+	byID := map[string]*invocation{}
+	var current *invocation
+	for place, i := range indices {
+		e := l.events[i]
+		switch {
+		case e.InvocationID == "" && current != nil:
+		case byID[e.InvocationID] != nil:
+			current = byID[e.InvocationID]
+		default:
+			current = &invocation{id: e.InvocationID, first: place}
+			byID[e.InvocationID] = current
+			list = append(list, current)
+		}
+		current.last = place
+		if e.Timestamp.UnixMicro() > frontier && !l.coverage.Covers(i, e) && !l.links.pending(i) {
+			current.isNew = true
+		}
+	}
+	return list
+}
+
+// balanced is the window of those of the given events, indices into the log,
+// that can be covered: an event goes only together with all that belong to it.
+func (l *log) balanced(lane icontext.Lane, indices []int) Window {
+	taken := map[int]bool{}
+	for _, i := range indices {
+		taken[i] = true
+	}
+	l.dropUnbalanced(indices, taken)
+
+	w := Window{Branch: lane.Branch, Scope: lane.Scope}
+	for {
+		start, end, ok := l.rangeOf(indices, taken)
+		if !ok {
+			return w
+		}
+		w.Start, w.End = start, end
+		excluded, clean := l.excluded(lane, taken, start, end)
+		if clean {
+			w.Excluded = excluded
+			break
+		}
+		// An event outside cannot be told from one inside: neither is taken.
+		l.dropUnbalanced(indices, taken)
+	}
+	for _, i := range indices {
+		if !taken[i] {
+			continue
+		}
+		e := l.events[i]
+		w.Events = append(w.Events, e)
+		switch {
+		case !l.coverage.Covers(i, e):
+			w.New = append(w.New, e)
+		case l.staysCovered(i, w):
+			w.Seen = append(w.Seen, e)
+		}
+	}
+	return w
+}
+
+// staysCovered reports whether a summary covers the event at index i that a
+// summary of w would not supersede.
+func (l *log) staysCovered(i int, w Window) bool {
+	for s := range l.coverage.By(i, l.events[i]) {
+		if s.Start < w.Start.UnixMicro() || s.End > w.End.UnixMicro() {
+			return true
+		}
+	}
+	return false
+}
+
+// dropUnbalanced drops from taken what belongs to something that is pending,
+// or that is neither taken nor covered.
+func (l *log) dropUnbalanced(indices []int, taken map[int]bool) {
+	blocked := map[int]bool{} // by the representative of what belongs together
+	for _, i := range indices {
+		for _, member := range l.links.members(i) {
+			if l.links.open[member] || (!taken[member] && !l.coverage.Covers(member, l.events[member])) {
+				blocked[l.links.root(i)] = true
+			}
+		}
+	}
+	for _, i := range indices {
+		if blocked[l.links.root(i)] {
+			delete(taken, i)
+		}
+	}
+}
+
+// rangeOf is the range of time of the events that are taken.
+func (l *log) rangeOf(indices []int, taken map[int]bool) (start, end time.Time, ok bool) {
+	for _, i := range indices {
+		if !taken[i] {
+			continue
+		}
+		at := l.events[i].Timestamp
+		if !ok || at.Before(start) {
+			start = at
+		}
+		if !ok || at.After(end) {
+			end = at
+		}
+		ok = true
+	}
+	return start.UTC().Truncate(time.Microsecond), end.UTC().Truncate(time.Microsecond), ok
+}
+
+// excluded are the events of the lane in the range that are not taken. In logs
+// of other makers two events may have the same invocation and time: if only
+// one of them is taken it is dropped, and clean is false.
+func (l *log) excluded(lane icontext.Lane, taken map[int]bool, start, end time.Time) (refs []session.EventRef, clean bool) {
+	inside := map[session.EventRef][]int{}
+	for i := range taken {
+		ref := session.NewEventRef(l.events[i])
+		inside[ref] = append(inside[ref], i)
+	}
+	clean = true
+	for _, i := range l.indices[lane] {
+		at := l.events[i].Timestamp.UnixMicro()
+		if taken[i] || at < start.UnixMicro() || at > end.UnixMicro() {
+			continue
+		}
+		ref := session.NewEventRef(l.events[i])
+		for _, twin := range inside[ref] {
+			delete(taken, twin)
+			clean = false
+		}
+		refs = append(refs, ref)
+	}
+	slices.SortFunc(refs, func(a, b session.EventRef) int {
+		return cmp.Or(a.Timestamp.Compare(b.Timestamp), cmp.Compare(a.InvocationID, b.InvocationID))
+	})
+	return slices.Compact(refs), clean
+}
