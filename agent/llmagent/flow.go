@@ -1,0 +1,215 @@
+package llmagent
+
+import (
+	"iter"
+	"strings"
+
+	"google.golang.org/genai"
+
+	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/internal/clone"
+	icontext "github.com/recap-adk/recap/internal/context"
+	"github.com/recap-adk/recap/model"
+	"github.com/recap-adk/recap/platform"
+	"github.com/recap-adk/recap/session"
+	"github.com/recap-adk/recap/tool"
+)
+
+// flow is the loop of an agent: model, tools, model, until an answer.
+type flow struct{ cfg *Config }
+
+// yieldFunc passes an event on. It reports whether the consumer wants more.
+type yieldFunc func(*session.Event, error) bool
+
+func (f *flow) run(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		for {
+			last, ok := f.step(ctx, yield)
+			if !ok || last == nil || last.IsFinalResponse() || ctx.Ended() {
+				return
+			}
+		}
+	}
+}
+
+// step calls the model once and runs the tools that it calls. It returns the
+// last whole event, nil if the model said nothing, and false if the run is
+// over, because the consumer stopped or an error was yielded.
+func (f *flow) step(ctx agent.InvocationContext, yield yieldFunc) (last *session.Event, ok bool) {
+	req, tools, err := f.request(ctx)
+	if err != nil {
+		yield(nil, err)
+		return nil, false
+	}
+	actions := &session.EventActions{} // what callbacks around the model set
+	for response, err := range f.responses(agent.NewCallbackContext(ctx, actions), req) {
+		if err != nil {
+			yield(nil, err)
+			return nil, false
+		}
+		event := f.event(ctx, response, actions, tools)
+		if !yield(event, nil) {
+			return nil, false
+		}
+		if event.Partial {
+			continue
+		}
+		last = event
+		if ctx.Ended() {
+			return last, true
+		}
+		answer := f.runTools(ctx, event, tools)
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+			return nil, false
+		}
+		if answer != nil {
+			last = answer
+			if !yield(answer, nil) {
+				return nil, false
+			}
+		}
+	}
+	return last, true
+}
+
+// request is the next call of the model, and the tools it may use by name.
+func (f *flow) request(ctx agent.InvocationContext) (*model.LLMRequest, map[string]tool.Tool, error) {
+	callbackContext := agent.NewContext(ctx)
+	texts, err := instructions(callbackContext, f.cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	config := clone.Of(f.cfg.GenerateContentConfig)
+	if config == nil {
+		config = &genai.GenerateContentConfig{}
+	}
+	if len(texts) > 0 {
+		if config.SystemInstruction == nil {
+			config.SystemInstruction = &genai.Content{Role: genai.RoleUser}
+		}
+		config.SystemInstruction.Parts = append(config.SystemInstruction.Parts, &genai.Part{Text: strings.Join(texts, "\n\n")})
+	}
+	req := &model.LLMRequest{
+		Model:    f.cfg.Model.Name(),
+		Contents: f.contents(ctx),
+		Config:   config,
+		Tools:    map[string]any{},
+	}
+	tools, err := f.addTools(callbackContext, req)
+	return req, tools, err
+}
+
+// contents is the conversation as this agent may see it. Summaries in the log
+// count only in a run that has compaction on: only then is it certain who put
+// them there.
+func (f *flow) contents(ctx agent.InvocationContext) []*genai.Content {
+	events := make([]*session.Event, 0, ctx.Session().Events().Len())
+	for e := range ctx.Session().Events().All() {
+		events = append(events, e)
+	}
+	return icontext.Contents(events, icontext.Options{
+		Agent:           f.cfg.Name,
+		Branch:          ctx.Branch(),
+		Scope:           ctx.IsolationScope(),
+		Compacted:       ctx.Invocation().Compactor() != nil,
+		CurrentTurnOnly: f.cfg.IncludeContents == IncludeContentsNone,
+	})
+}
+
+// responses are what the model, or a callback in its place, answers.
+func (f *flow) responses(ctx agent.Context, req *model.LLMRequest) iter.Seq2[*model.LLMResponse, error] {
+	return func(yield func(*model.LLMResponse, error) bool) {
+		for _, callback := range f.cfg.BeforeModelCallbacks {
+			if response, err := callback(ctx, req); response != nil || err != nil {
+				yield(response, err)
+				return
+			}
+		}
+		if err := agent.CountLLMCall(ctx); err != nil {
+			yield(nil, err)
+			return
+		}
+		stream := ctx.RunConfig().StreamingMode == agent.StreamingModeSSE
+		for response, err := range f.cfg.Model.GenerateContent(ctx, req, stream) {
+			if err != nil {
+				response, err = f.onModelError(ctx, req, err)
+			}
+			response, err = f.afterModel(ctx, response, err)
+			if response == nil && err == nil {
+				continue
+			}
+			if !yield(response, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (f *flow) onModelError(ctx agent.Context, req *model.LLMRequest, cause error) (*model.LLMResponse, error) {
+	for _, callback := range f.cfg.OnModelErrorCallbacks {
+		if response, err := callback(ctx, req, cause); response != nil || err != nil {
+			return response, err
+		}
+	}
+	return nil, cause
+}
+
+func (f *flow) afterModel(ctx agent.Context, response *model.LLMResponse, cause error) (*model.LLMResponse, error) {
+	for _, callback := range f.cfg.AfterModelCallbacks {
+		if replaced, err := callback(ctx, response, cause); replaced != nil || err != nil {
+			return replaced, err
+		}
+	}
+	return response, cause
+}
+
+// event is a response as an event. It completes what the rest of the turn
+// relies on: IDs of calls, and which of them are long-running.
+func (f *flow) event(ctx agent.InvocationContext, response *model.LLMResponse, actions *session.EventActions, tools map[string]tool.Tool) *session.Event {
+	event := session.NewEvent(ctx, ctx.InvocationID())
+	event.LLMResponse = *response
+	event.Author = f.cfg.Name
+	event.Branch = ctx.Branch()
+	event.IsolationScope = ctx.IsolationScope()
+	if event.Partial {
+		return event
+	}
+	mergeActions(&event.Actions, actions)
+	*actions = session.EventActions{}
+	for _, call := range callsOf(event) {
+		if call.ID == "" {
+			call.ID = "adk-" + platform.NewUUID(ctx)
+		}
+		if t := tools[call.Name]; t != nil && t.IsLongRunning() {
+			event.LongRunningToolIDs = append(event.LongRunningToolIDs, call.ID)
+		}
+	}
+	if f.cfg.OutputKey != "" && event.IsFinalResponse() && event.Content != nil {
+		event.Actions.StateDelta[f.cfg.OutputKey] = answerText(event.Content)
+	}
+	return event
+}
+
+func callsOf(event *session.Event) []*genai.FunctionCall {
+	if event.Content == nil {
+		return nil
+	}
+	var calls []*genai.FunctionCall
+	for _, part := range event.Content.Parts {
+		if part != nil && part.FunctionCall != nil {
+			calls = append(calls, part.FunctionCall)
+		}
+	}
+	return calls
+}
+
+func answerText(content *genai.Content) string {
+	var b strings.Builder
+	for _, part := range content.Parts {
+		if part != nil && !part.Thought {
+			b.WriteString(part.Text)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,189 @@
+// Package llmagent has the agent that a language model drives.
+//
+//	weather, err := functiontool.New(functiontool.Config{
+//		Name: "weather", Description: "Tells the weather in a city.",
+//	}, func(ctx agent.Context, in struct{ City string }) (string, error) {
+//		return "sunny in " + in.City, nil
+//	})
+//	a, err := llmagent.New(llmagent.Config{
+//		Name:        "guide",
+//		Model:       llm,
+//		Instruction: "You guide visitors. Today is {today}.",
+//		Tools:       []tool.Tool{weather},
+//	})
+//
+// For each message of the user the agent calls the model with its instruction,
+// its tools and the conversation; runs the tools that the model calls, those
+// of one response at the same time; and goes on until the model answers
+// without calling one. Every response and every round of tool results is an
+// event.
+//
+// In an instruction {key} stands for the value of that key in the session's
+// state, and {key?} for nothing if there is none.
+package llmagent
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+
+	"google.golang.org/genai"
+
+	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/internal/clone"
+	"github.com/recap-adk/recap/model"
+	"github.com/recap-adk/recap/session"
+	"github.com/recap-adk/recap/tool"
+)
+
+// IncludeContents says how much of the conversation the model is sent.
+type IncludeContents string
+
+const (
+	// IncludeContentsDefault sends the conversation.
+	IncludeContentsDefault IncludeContents = "default"
+	// IncludeContentsNone sends the current turn only.
+	IncludeContentsNone IncludeContents = "none"
+)
+
+// Callbacks around the calls of the model and of tools. Of each list they run
+// in order until one returns a value or an error. Those around tools run for
+// the calls of one response at the same time.
+type (
+	// BeforeModelCallback may change the request. A response that it returns
+	// is used in place of the model's.
+	BeforeModelCallback func(ctx agent.Context, llmRequest *model.LLMRequest) (*model.LLMResponse, error)
+	// AfterModelCallback may replace a response. When streaming it runs for
+	// every piece.
+	AfterModelCallback func(ctx agent.Context, llmResponse *model.LLMResponse, llmResponseError error) (*model.LLMResponse, error)
+	// OnModelErrorCallback may answer in place of a model that failed.
+	OnModelErrorCallback func(ctx agent.Context, llmRequest *model.LLMRequest, llmResponseError error) (*model.LLMResponse, error)
+	// BeforeToolCallback may change the arguments. A result that it returns is
+	// used in place of the tool's.
+	BeforeToolCallback func(ctx agent.Context, tool tool.Tool, args map[string]any) (map[string]any, error)
+	// AfterToolCallback may replace a result.
+	AfterToolCallback func(ctx agent.Context, tool tool.Tool, args, result map[string]any, err error) (map[string]any, error)
+	// OnToolErrorCallback may answer in place of a tool that failed.
+	OnToolErrorCallback func(ctx agent.Context, tool tool.Tool, args map[string]any, err error) (map[string]any, error)
+)
+
+// InstructionProvider makes an instruction for a run. No templating is applied
+// to what it returns.
+type InstructionProvider func(ctx agent.ReadonlyContext) (string, error)
+
+// Config describes an agent. Name and Model must be set.
+type Config struct {
+	Name                 string
+	Description          string
+	BeforeAgentCallbacks []agent.BeforeAgentCallback
+	AfterAgentCallbacks  []agent.AfterAgentCallback
+
+	Model model.LLM
+	// GenerateContentConfig gives the model parameters. Instructions and tools
+	// are added to it, for each call anew.
+	GenerateContentConfig *genai.GenerateContentConfig
+	BeforeModelCallbacks  []BeforeModelCallback
+	AfterModelCallbacks   []AfterModelCallback
+	OnModelErrorCallbacks []OnModelErrorCallback
+
+	// Instruction tells the model what to do. See the package comment for the
+	// templating.
+	Instruction         string
+	InstructionProvider InstructionProvider
+	// GlobalInstruction stands before Instruction.
+	GlobalInstruction         string
+	GlobalInstructionProvider InstructionProvider
+	IncludeContents           IncludeContents
+
+	Tools                []tool.Tool
+	Toolsets             []tool.Toolset
+	BeforeToolCallbacks  []BeforeToolCallback
+	AfterToolCallbacks   []AfterToolCallback
+	OnToolErrorCallbacks []OnToolErrorCallback
+
+	// OutputKey, if set, is the state key under which the text of the final
+	// answer is stored.
+	OutputKey string
+}
+
+// New returns the agent that cfg describes.
+func New(cfg Config) (agent.Agent, error) {
+	if cfg.Model == nil {
+		return nil, fmt.Errorf("llmagent %q: Model must be set", cfg.Name)
+	}
+	if cfg.Instruction != "" && cfg.InstructionProvider != nil || cfg.GlobalInstruction != "" && cfg.GlobalInstructionProvider != nil {
+		return nil, fmt.Errorf("llmagent %q: an instruction and its provider are both set", cfg.Name)
+	}
+	if c := cfg.IncludeContents; c != "" && c != IncludeContentsDefault && c != IncludeContentsNone {
+		return nil, fmt.Errorf("llmagent %q: IncludeContents is %q", cfg.Name, c)
+	}
+	cfg.Tools = slices.Clone(cfg.Tools)
+	if _, err := toolsByName(cfg.Tools); err != nil {
+		return nil, fmt.Errorf("llmagent %q: %w", cfg.Name, err)
+	}
+	cfg.GenerateContentConfig = clone.Of(cfg.GenerateContentConfig)
+
+	a := &llmAgent{cfg: cfg}
+	base, err := agent.New(agent.Config{
+		Name:                 cfg.Name,
+		Description:          cfg.Description,
+		BeforeAgentCallbacks: cfg.BeforeAgentCallbacks,
+		AfterAgentCallbacks:  cfg.AfterAgentCallbacks,
+		Run:                  (&flow{cfg: &a.cfg}).run,
+	})
+	if err != nil {
+		return nil, err
+	}
+	a.Agent = base
+	return a, nil
+}
+
+type llmAgent struct {
+	agent.Agent
+	cfg Config
+}
+
+// Run runs the agent as itself, not as the agent that it is made of.
+func (a *llmAgent) Run(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+	var self agent.Agent = a
+	return a.Agent.Run(ctx.WithICDelta(&agent.InvocationContextDelta{Agent: &self}))
+}
+
+// FindAgent finds this agent as itself.
+func (a *llmAgent) FindAgent(name string) agent.Agent {
+	if name == a.cfg.Name {
+		return a
+	}
+	return a.FindSubAgent(name)
+}
+
+// Model is the model that drives the agent. The runner makes the default
+// summarizer from it.
+func (a *llmAgent) Model() model.LLM { return a.cfg.Model }
+
+// GenerateContentConfig are the parameters of the model, not to be changed.
+func (a *llmAgent) GenerateContentConfig() *genai.GenerateContentConfig {
+	return a.cfg.GenerateContentConfig
+}
+
+// toolsByName refuses what a model could not tell apart or the flow not use.
+func toolsByName(tools []tool.Tool) (map[string]tool.Tool, error) {
+	byName := make(map[string]tool.Tool, len(tools))
+	for i, t := range tools {
+		switch {
+		case t == nil:
+			return nil, fmt.Errorf("tool %d is nil", i)
+		case t.Name() == "":
+			return nil, fmt.Errorf("tool %d has no name", i)
+		case byName[t.Name()] != nil:
+			return nil, fmt.Errorf("two tools are named %q", t.Name())
+		}
+		_, isFunction := t.(tool.Function)
+		_, isProcessor := t.(tool.RequestProcessor)
+		if !isFunction && !isProcessor {
+			return nil, fmt.Errorf("tool %q is neither a tool.Function nor a tool.RequestProcessor", t.Name())
+		}
+		byName[t.Name()] = t
+	}
+	return byName, nil
+}

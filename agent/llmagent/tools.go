@@ -1,0 +1,169 @@
+package llmagent
+
+import (
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/model"
+	"github.com/recap-adk/recap/session"
+	"github.com/recap-adk/recap/tool"
+	"github.com/recap-adk/recap/tool/toolconfirmation"
+)
+
+// addTools declares the agent's tools in the request, in the order in which
+// they were given, and returns them by name.
+func (f *flow) addTools(ctx agent.Context, req *model.LLMRequest) (map[string]tool.Tool, error) {
+	all := slices.Clone(f.cfg.Tools)
+	for _, set := range f.cfg.Toolsets {
+		tools, err := set.Tools(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("toolset %q: %w", set.Name(), err)
+		}
+		all = append(all, tools...)
+	}
+	byName, err := toolsByName(all)
+	if err != nil {
+		return nil, fmt.Errorf("agent %q: %w", f.cfg.Name, err)
+	}
+	var declarations []*genai.FunctionDeclaration
+	for _, t := range all {
+		req.Tools[t.Name()] = t
+		if p, ok := t.(tool.RequestProcessor); ok {
+			if err := p.ProcessRequest(ctx, req); err != nil {
+				return nil, fmt.Errorf("tool %q: %w", t.Name(), err)
+			}
+		} else if fn, ok := t.(tool.Function); ok {
+			if declaration := fn.Declaration(); declaration != nil {
+				declarations = append(declarations, declaration)
+			}
+		}
+	}
+	if len(declarations) > 0 {
+		req.Config.Tools = append(req.Config.Tools, &genai.Tool{FunctionDeclarations: declarations})
+	}
+	return byName, nil
+}
+
+// runTools runs the calls in event, all at the same time, and returns the event
+// with their results in the order of the calls; nil if there are none.
+func (f *flow) runTools(ctx agent.InvocationContext, event *session.Event, tools map[string]tool.Tool) *session.Event {
+	calls := callsOf(event)
+	results := make([]map[string]any, len(calls))
+	actions := make([]session.EventActions, len(calls))
+	var wg sync.WaitGroup
+	for i, call := range calls {
+		wg.Go(func() {
+			toolContext := agent.NewToolContext(ctx, call.ID, &actions[i], nil)
+			results[i] = f.runTool(toolContext, call, tools)
+		})
+	}
+	wg.Wait()
+
+	answer := session.NewEvent(ctx, ctx.InvocationID())
+	answer.Author = f.cfg.Name
+	answer.Branch = ctx.Branch()
+	answer.IsolationScope = ctx.IsolationScope()
+	answer.Content = &genai.Content{Role: genai.RoleUser}
+	for i, call := range calls {
+		mergeActions(&answer.Actions, &actions[i])
+		if results[i] == nil {
+			continue // a long-running call whose answer comes later
+		}
+		answer.Content.Parts = append(answer.Content.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{
+			ID: call.ID, Name: call.Name, Response: results[i],
+		}})
+	}
+	if len(answer.Content.Parts) == 0 {
+		return nil
+	}
+	return answer
+}
+
+// runTool answers one call. What goes wrong is the answer: the model can act on
+// it.
+func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[string]tool.Tool) map[string]any {
+	t, ok := tools[call.Name].(tool.Function)
+	if !ok {
+		return failure(fmt.Errorf("there is no tool %q; there are: %s", call.Name, strings.Join(slices.Sorted(maps.Keys(tools)), ", ")))
+	}
+	args := call.Args
+	if args == nil {
+		args = map[string]any{}
+	}
+	result, err := f.callTool(ctx, t, args)
+	if err != nil {
+		return failure(err)
+	}
+	if result == nil && !t.IsLongRunning() {
+		result = map[string]any{}
+	}
+	return result
+}
+
+// callTool runs the tool with the callbacks around it.
+func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any) (result map[string]any, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = fmt.Errorf("tool %q panicked: %v\n%s", t.Name(), value, debug.Stack())
+		}
+	}()
+	for _, callback := range f.cfg.BeforeToolCallbacks {
+		if result, err = callback(ctx, t, args); result != nil || err != nil {
+			break
+		}
+	}
+	if result == nil && err == nil {
+		result, err = t.Run(ctx, args)
+	}
+	if err != nil {
+		for _, callback := range f.cfg.OnToolErrorCallbacks {
+			if replaced, callbackErr := callback(ctx, t, args, err); replaced != nil || callbackErr != nil {
+				result, err = replaced, callbackErr
+				break
+			}
+		}
+	}
+	for _, callback := range f.cfg.AfterToolCallbacks {
+		if replaced, callbackErr := callback(ctx, t, args, result, err); replaced != nil || callbackErr != nil {
+			return replaced, callbackErr
+		}
+	}
+	return result, err
+}
+
+func failure(err error) map[string]any {
+	return map[string]any{"error": err.Error()}
+}
+
+// mergeActions adds what from asks for to into. Compaction is not among it: no
+// tool and no callback can make a summary.
+func mergeActions(into, from *session.EventActions) {
+	into.StateDelta = merged(into.StateDelta, from.StateDelta)
+	into.ArtifactDelta = merged(into.ArtifactDelta, from.ArtifactDelta)
+	if len(from.RequestedToolConfirmations) > 0 {
+		into.RequestedToolConfirmations = merged[toolconfirmation.ToolConfirmation](into.RequestedToolConfirmations, from.RequestedToolConfirmations)
+	}
+	if len(from.RequestedAuthConfigs) > 0 {
+		into.RequestedAuthConfigs = merged(into.RequestedAuthConfigs, from.RequestedAuthConfigs)
+	}
+	into.SkipSummarization = into.SkipSummarization || from.SkipSummarization
+	into.Escalate = into.Escalate || from.Escalate
+	if from.TransferToAgent != "" {
+		into.TransferToAgent = from.TransferToAgent
+	}
+}
+
+func merged[V any](into, from map[string]V) map[string]V {
+	if into == nil {
+		into = map[string]V{}
+	}
+	maps.Copy(into, from)
+	return into
+}

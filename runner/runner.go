@@ -1,0 +1,293 @@
+// Package runner runs an agent on sessions: it stores what the user says and
+// what the agent answers, event by event, and keeps the history compact.
+//
+//	r, err := runner.New(runner.Config{
+//		AppName:           "support",
+//		Agent:             agent,
+//		SessionService:    sessions,
+//		AutoCreateSession: true,
+//		CompactionConfig:  compaction.DefaultConfig(),
+//	})
+//	if err != nil {
+//		return err
+//	}
+//	defer r.Close(ctx)
+//	message := genai.NewContentFromText("Hello", genai.RoleUser)
+//	for event, err := range r.Run(ctx, "user-1", "session-1", message, agent.RunConfig{}) {
+//		if err != nil {
+//			return err
+//		}
+//		fmt.Println(event.Author, event.Content)
+//	}
+//
+// An event is stored before it is yielded, so a consumer that stops early, or
+// a process that is killed, loses nothing that it has seen. What is compacted
+// after a run, and when, is told in package compaction; nothing of it delays a
+// run or makes it fail.
+package runner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"google.golang.org/genai"
+
+	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/compaction"
+	"github.com/recap-adk/recap/internal/clone"
+	"github.com/recap-adk/recap/model"
+	"github.com/recap-adk/recap/platform"
+	"github.com/recap-adk/recap/session"
+)
+
+// Config says what a Runner runs. AppName, Agent and SessionService must be
+// set.
+type Config struct {
+	AppName        string
+	Agent          agent.Agent
+	SessionService session.Service
+	// AutoCreateSession makes Run create a session that does not exist.
+	AutoCreateSession bool
+	// CompactionConfig turns compaction on. It is copied. Nil is off: the
+	// model is sent the whole history, and summaries in it are ignored.
+	CompactionConfig *compaction.Config
+}
+
+// Runner runs an agent. It is safe for concurrent use. Close it when done.
+type Runner struct {
+	cfg        Config
+	compactor  *compaction.Compactor // nil: compaction is off
+	background *background
+}
+
+// ErrClosed is what Run yields after Close.
+var ErrClosed = errors.New("the runner is closed")
+
+// New returns a Runner, or an error that says what is wrong with cfg.
+func New(cfg Config) (*Runner, error) {
+	switch {
+	case cfg.AppName == "":
+		return nil, errors.New("runner: AppName must be set")
+	case cfg.Agent == nil:
+		return nil, errors.New("runner: Agent must be set")
+	case cfg.SessionService == nil:
+		return nil, errors.New("runner: SessionService must be set")
+	}
+	r := &Runner{cfg: cfg}
+	if cfg.CompactionConfig != nil {
+		compactionConfig := *cfg.CompactionConfig
+		if compactionConfig.Summarizer == nil {
+			summarizer, err := defaultSummarizer(cfg.Agent)
+			if err != nil {
+				return nil, fmt.Errorf("runner: %w", err)
+			}
+			compactionConfig.Summarizer = summarizer
+		}
+		compactor, err := compaction.NewCompactor(&compactionConfig, cfg.SessionService)
+		if err != nil {
+			return nil, fmt.Errorf("runner: %w", err)
+		}
+		r.compactor = compactor
+	}
+	r.background = newBackground(r.compactor)
+	return r, nil
+}
+
+// NewInMemory returns a Runner whose sessions live in this process and are
+// created as needed.
+func NewInMemory(appName string, a agent.Agent) (*Runner, error) {
+	return New(Config{AppName: appName, Agent: a, SessionService: session.InMemoryService(), AutoCreateSession: true})
+}
+
+// defaultSummarizer has the model of the root agent summarize and, where that
+// fails, takes an extract, so that history never grows without bound because
+// of a model that is down.
+func defaultSummarizer(root agent.Agent) (compaction.Summarizer, error) {
+	driven, ok := root.(interface {
+		Model() model.LLM
+		GenerateContentConfig() *genai.GenerateContentConfig
+	})
+	if !ok {
+		return nil, fmt.Errorf("CompactionConfig.Summarizer must be set: the agent %q has no model to make one from", root.Name())
+	}
+	llm, err := compaction.NewLLMSummarizer(compaction.LLMSummarizerConfig{
+		Model:                 driven.Model(),
+		GenerateContentConfig: driven.GenerateContentConfig(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return compaction.Fallback(llm, compaction.ExtractiveSummarizer{}), nil
+}
+
+// RunOption is a setting of one run.
+type RunOption func(*runOptions)
+
+type runOptions struct {
+	stateDelta       map[string]any
+	yieldUserMessage bool
+}
+
+// WithStateDelta sets values in the session's state before the agent runs.
+func WithStateDelta(delta map[string]any) RunOption {
+	return func(o *runOptions) { o.stateDelta = delta }
+}
+
+// WithYieldUserMessage makes Run yield the event of the user's message first.
+func WithYieldUserMessage() RunOption {
+	return func(o *runOptions) { o.yieldUserMessage = true }
+}
+
+// Run has the agent answer msg in a session and yields the events. A nil msg
+// lets the agent go on from where the session is.
+//
+// An error ends the stream; every event that was yielded before is stored. A
+// session that does not exist is an error that matches session.ErrNotFound,
+// unless Config.AutoCreateSession is set. Runs of one session may overlap:
+// each sees what was stored when it began, and its own events.
+func (r *Runner) Run(ctx context.Context, userID, sessionID string, msg *genai.Content, cfg agent.RunConfig, opts ...RunOption) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		var options runOptions
+		for _, opt := range opts {
+			opt(&options)
+		}
+		run, err := r.begin(ctx, userID, sessionID, msg, cfg)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		failed := true
+		defer func() {
+			// Deferred, so that it is done also if the consumer stops early.
+			if !failed {
+				r.compact(ctx, run.Session())
+			}
+		}()
+
+		first, err := r.storeMessage(run, msg, options)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if first != nil && options.yieldUserMessage && !yield(first, nil) {
+			failed = false
+			return
+		}
+		for event, err := range r.cfg.Agent.Run(run) {
+			if err == nil {
+				err = r.store(run, event)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if event != nil && !yield(event, nil) {
+				break
+			}
+		}
+		failed = false
+	}
+}
+
+// begin reads the session, or creates it, and starts an invocation.
+func (r *Runner) begin(ctx context.Context, userID, sessionID string, msg *genai.Content, cfg agent.RunConfig) (agent.InvocationContext, error) {
+	if r.background.isClosed() {
+		return nil, ErrClosed
+	}
+	s, err := r.session(ctx, userID, sessionID)
+	if err != nil {
+		return nil, fmt.Errorf("runner: %w", err)
+	}
+	return agent.NewInvocationContext(ctx, agent.InvocationParams{
+		Agent:        r.cfg.Agent,
+		Session:      s,
+		InvocationID: "e-" + platform.NewUUID(ctx),
+		UserContent:  msg,
+		RunConfig:    cfg,
+		Compactor:    r.compactor,
+	}), nil
+}
+
+func (r *Runner) session(ctx context.Context, userID, sessionID string) (session.Session, error) {
+	get := &session.GetRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID}
+	found, err := r.cfg.SessionService.Get(ctx, get)
+	if err == nil {
+		return found.Session, nil
+	}
+	// Only a session that is known not to be there is created: on any other
+	// failure the history may exist.
+	if !r.cfg.AutoCreateSession || !errors.Is(err, session.ErrNotFound) {
+		return nil, err
+	}
+	created, err := r.cfg.SessionService.Create(ctx, &session.CreateRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID})
+	if errors.Is(err, session.ErrExists) {
+		// Another run was faster.
+		if found, err = r.cfg.SessionService.Get(ctx, get); err != nil {
+			return nil, err
+		}
+		return found.Session, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return created.Session, nil
+}
+
+// storeMessage stores what the user says, and the state that comes with it.
+func (r *Runner) storeMessage(run agent.InvocationContext, msg *genai.Content, options runOptions) (*session.Event, error) {
+	if msg == nil && len(options.stateDelta) == 0 {
+		return nil, nil
+	}
+	event := session.NewEvent(run, run.InvocationID())
+	event.Author = "user"
+	event.Content = clone.Of(msg)
+	if len(options.stateDelta) > 0 {
+		event.Actions.StateDelta = clone.Of(options.stateDelta)
+	}
+	if err := r.store(run, event); err != nil {
+		return nil, err
+	}
+	return event, nil
+}
+
+// store stores an event of the run. Whatever made the event, it cannot make it
+// a summary: those come from the compactor alone.
+func (r *Runner) store(run agent.InvocationContext, event *session.Event) error {
+	if event == nil || event.Partial {
+		return nil
+	}
+	event.Actions.Compaction = nil
+	if err := r.cfg.SessionService.AppendEvent(run, run.Session(), event); err != nil {
+		return fmt.Errorf("runner: storing an event of %q: %w", event.Author, err)
+	}
+	return nil
+}
+
+// compact starts the compaction that follows a run.
+func (r *Runner) compact(ctx context.Context, s session.Session) {
+	switch {
+	case r.compactor == nil:
+	case r.compactor.Blocking():
+		if ctx.Err() == nil {
+			r.compactor.MaybeCompact(ctx, s)
+		}
+	default:
+		r.background.start(ctx, s)
+	}
+}
+
+// Flush waits until the compactions that were started are done, or until ctx
+// is. A process that may be frozen or ended after a run calls it before it
+// hands over the answer.
+func (r *Runner) Flush(ctx context.Context) error {
+	return r.background.wait(ctx)
+}
+
+// Close waits for the compactions that were started. When ctx is done it
+// cancels them and returns the error of ctx. Afterwards Run fails with
+// ErrClosed. The session service stays open.
+func (r *Runner) Close(ctx context.Context) error {
+	return r.background.close(ctx)
+}
