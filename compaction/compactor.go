@@ -27,10 +27,16 @@ type Compactor struct {
 	working sync.WaitGroup // calls of the summarizer
 
 	mu    sync.Mutex
-	tries map[sessionKey]int // tries in a row that stored nothing
+	tries map[sessionKey]tries
 }
 
 type sessionKey struct{ app, user, id string }
+
+// tries are those in a row that stored nothing.
+type tries struct {
+	n       int
+	waiting int // new invocations at the last one
+}
 
 // NewCompactor returns a Compactor for the sessions of service. cfg must be
 // valid and have a Summarizer; it is copied.
@@ -49,7 +55,7 @@ func NewCompactor(cfg *Config, service session.Service) (*Compactor, error) {
 	if cfg.TokenThreshold > 0 {
 		return nil, errors.New("compaction: TokenThreshold is not supported yet")
 	}
-	return &Compactor{cfg: *cfg, service: service, tries: map[sessionKey]int{}}, nil
+	return &Compactor{cfg: *cfg, service: service, tries: map[sessionKey]tries{}}, nil
 }
 
 // Blocking reports whether runs are to wait for compactions.
@@ -79,7 +85,7 @@ func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Ou
 	outcome.AppName, outcome.UserID, outcome.SessionID = key.app, key.user, key.id
 	outcome.Trigger = TriggerSlidingWindow
 	outcome.Duration = platform.Now(ctx).Sub(started)
-	c.remember(key, outcome.Kind)
+	c.remember(key, outcome)
 	c.report(ctx, outcome)
 	return outcome
 }
@@ -114,7 +120,7 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey) Outcome {
 	result, err := c.summarize(ctx, window)
 	outcome := Outcome{
 		Start: window.Start, End: window.End, Events: len(window.Events),
-		TokensBefore: estimateEvents(window.New), Usage: result.Usage,
+		TokensBefore: estimateEvents(window.New), Usage: result.Usage, waiting: window.waiting,
 	}
 	if err != nil {
 		return outcome.ended(failed(err))
@@ -208,19 +214,23 @@ func (c *Compactor) summarize(ctx context.Context, w Window) (SummarizeResult, e
 // recoverInto turns a panic into an error.
 func recoverInto(err *error) {
 	if value := recover(); value != nil {
-		*err = fmt.Errorf("the summarizer panicked: %v\n%s", value, debug.Stack())
+		slog.Error("compaction: the summarizer panicked", "panic", value, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("the summarizer panicked: %v", value)
 	}
 }
 
 // selection says how large the next window of a session may be. After each try
-// in a row that stored nothing it takes twice as many new invocations before
-// the next, so that a summarizer that fails is not paid on every turn, and one
-// whose summary was too large gets more to summarize.
+// in a row that stored nothing it lets twice as many new invocations pass
+// before the next, so that a summarizer that fails is not paid on every turn,
+// and one whose summary was too large gets more to summarize.
 func (c *Compactor) selection(key sessionKey) selection {
 	c.mu.Lock()
-	tries := c.tries[key]
+	failed := c.tries[key]
 	c.mu.Unlock()
-	need := c.cfg.CompactionInterval << min(tries, maxDoublings)
+	need := c.cfg.CompactionInterval
+	if failed.n > 0 {
+		need = failed.waiting + c.cfg.CompactionInterval<<min(failed.n-1, maxDoublings)
+	}
 	s := selection{need: need, take: need, overlap: c.cfg.OverlapSize}
 	if b, ok := c.cfg.Summarizer.(budgeted); ok {
 		total, perToolPart := b.inputBudget()
@@ -240,17 +250,17 @@ const (
 	maxTries = 4096
 )
 
-func (c *Compactor) remember(key sessionKey, kind Kind) {
+func (c *Compactor) remember(key sessionKey, o Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch kind {
+	switch o.Kind {
 	case Applied, Superseded:
 		delete(c.tries, key)
 	case Declined, Failed:
 		if len(c.tries) >= maxTries {
 			clear(c.tries)
 		}
-		c.tries[key]++
+		c.tries[key] = tries{n: c.tries[key].n + 1, waiting: o.waiting}
 	}
 }
 

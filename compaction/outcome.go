@@ -55,6 +55,8 @@ type Outcome struct {
 	Duration time.Duration
 	// Err is the cause if the outcome is Failed, or Superseded.
 	Err error
+
+	waiting int // see Window
 }
 
 // String is a line for a log.

@@ -28,7 +28,7 @@ func newLinks(events []*session.Event) *links {
 			for _, r := range call.Responses {
 				l.join(i, r.Position)
 			}
-			if at, ok := asked.ofCall[call]; ok {
+			for _, at := range asked.ofCall[call] {
 				l.join(i, at)
 			}
 			if waits(call, asked, events) {
@@ -72,14 +72,14 @@ func (l *links) pending(i int) bool {
 // asked are the questions to a person, about consent or credentials, that a
 // log holds.
 type asked struct {
-	ofCall map[*icontext.Call]int // index of the newest question about a call
-	loose  map[int]bool           // unanswered questions about no known call
+	ofCall map[*icontext.Call][]int // indices of the questions about a call
+	loose  map[int]bool             // unanswered questions about no known call
 }
 
 func questions(events []*session.Event, pairs *icontext.Pairs) asked {
-	a := asked{ofCall: map[*icontext.Call]int{}, loose: map[int]bool{}}
+	a := asked{ofCall: map[*icontext.Call][]int{}, loose: map[int]bool{}}
 	calls := map[string]*icontext.Call{} // newest by ID
-	loose := map[string]int{}
+	loose := map[string][]int{}
 	for i, e := range events {
 		for _, call := range pairs.Calls(e) {
 			calls[call.Call.ID] = call
@@ -89,14 +89,16 @@ func questions(events []*session.Event, pairs *icontext.Pairs) asked {
 		}
 		for id := range questionIDs(e) {
 			if call := calls[id]; call != nil {
-				a.ofCall[call] = i
+				a.ofCall[call] = append(a.ofCall[call], i)
 			} else {
-				loose[id] = i
+				loose[id] = append(loose[id], i)
 			}
 		}
 	}
-	for _, i := range loose {
-		a.loose[i] = true
+	for _, unanswered := range loose {
+		for _, i := range unanswered {
+			a.loose[i] = true
+		}
 	}
 	return a
 }
@@ -115,9 +117,9 @@ func questionIDs(e *session.Event) map[string]bool {
 // waits reports whether a call may still get what it needs.
 func waits(call *icontext.Call, asked asked, events []*session.Event) bool {
 	latest := call.Latest()
-	if question, ok := asked.ofCall[call]; ok {
+	if questions := asked.ofCall[call]; len(questions) > 0 {
 		// The response that asks is not the answer.
-		return latest == nil || latest.Position <= question
+		return latest == nil || latest.Position <= questions[len(questions)-1]
 	}
 	switch {
 	case call.LongRunning || icontext.IsFrameworkCall(call.Call.Name):

@@ -221,10 +221,10 @@ func (s *LLMSummarizer) summarize(ctx context.Context, m material) (SummarizeRes
 	}
 	result := SummarizeResult{Usage: response.UsageMetadata}
 	switch {
-	case response.ErrorCode != "":
-		return result, fmt.Errorf("the summarizer's model refused: %s %s", response.ErrorCode, response.ErrorMessage)
 	case response.FinishReason != "" && response.FinishReason != genai.FinishReasonStop:
 		return result, fmt.Errorf("the summarizer's answer is not complete: it ended with %s", response.FinishReason)
+	case response.ErrorCode != "":
+		return result, fmt.Errorf("the summarizer's model refused: %s %s", response.ErrorCode, response.ErrorMessage)
 	case response.Content == nil || len(response.Content.Parts) == 0:
 		return result, nil
 	case !hasProse(response.Content):

@@ -25,6 +25,8 @@ type Window struct {
 	Excluded []session.EventRef
 	// Branch and Scope are those of the events.
 	Branch, Scope string
+
+	waiting int // invocations that were new when the window was chosen
 }
 
 // SelectEventsToCompact chooses the window of the next summary as the sliding
@@ -164,6 +166,7 @@ func (l *log) window(lane icontext.Lane, s selection) (Window, bool) {
 		// All of it waits for what comes later in the log.
 		w = l.balanced(lane, slice(len(fresh), overlap))
 	}
+	w.waiting = len(fresh)
 	return w, len(w.New) > 0
 }
 

@@ -2,6 +2,7 @@ package llmagent
 
 import (
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -111,7 +112,9 @@ func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[st
 func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any) (result map[string]any, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			err = fmt.Errorf("tool %q panicked: %v\n%s", t.Name(), value, debug.Stack())
+			// The stack is for the log: the model has no use for it.
+			slog.ErrorContext(ctx, "a tool panicked", "tool", t.Name(), "panic", value, "stack", string(debug.Stack()))
+			err = fmt.Errorf("tool %q panicked: %v", t.Name(), value)
 		}
 	}()
 	for _, callback := range f.cfg.BeforeToolCallbacks {

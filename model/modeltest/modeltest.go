@@ -73,7 +73,8 @@ func Fail(err error) Turn {
 }
 
 // Script is a model that plays turns in order. It is safe for concurrent use;
-// calls take the turns in the order in which they start.
+// calls take the turns in the order in which they start. A call whose context
+// is done takes no turn.
 type Script struct {
 	mu       sync.Mutex
 	turns    []Turn
@@ -95,7 +96,8 @@ func (s *Script) Add(turns ...Turn) {
 	s.turns = append(s.turns, turns...)
 }
 
-// Requests are copies of the requests so far, oldest first.
+// Requests are copies of the requests so far, oldest first. They come without
+// Tools, which are no data; Config has the declarations.
 func (s *Script) Requests() []*model.LLMRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,29 +112,40 @@ func (s *Script) Remaining() int {
 }
 
 // GenerateContent plays the next turn. Where there is none it fails with an
-// error that shows the end of the prompt.
+// error that shows the end of the prompt. It stops where ctx is done.
 func (s *Script) GenerateContent(ctx context.Context, req *model.LLMRequest, stream bool) iter.Seq2[*model.LLMResponse, error] {
 	return func(yield func(*model.LLMResponse, error) bool) {
-		turn, err := s.next(req)
-		if err == nil {
-			err = ctx.Err()
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+			return
 		}
+		turn, err := s.next(req)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
-		for _, response := range turn.Responses {
-			if response.Partial && !stream {
-				continue
-			}
-			if !yield(clone.Of(response), nil) {
-				return
-			}
-		}
-		if turn.Err != nil {
+		if play(ctx, turn.Responses, stream, yield) && turn.Err != nil {
 			yield(nil, turn.Err)
 		}
 	}
+}
+
+// play yields the responses. It reports whether it came to the end: neither did
+// the consumer stop nor ctx.
+func play(ctx context.Context, responses []*model.LLMResponse, stream bool, yield func(*model.LLMResponse, error) bool) bool {
+	for _, response := range responses {
+		if response.Partial && !stream {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+			return false
+		}
+		if !yield(clone.Of(response), nil) {
+			return false
+		}
+	}
+	return true
 }
 
 func (s *Script) next(req *model.LLMRequest) (Turn, error) {
@@ -160,19 +173,7 @@ func (Echo) Name() string { return "echo" }
 // word first.
 func (Echo) GenerateContent(ctx context.Context, req *model.LLMRequest, stream bool) iter.Seq2[*model.LLMResponse, error] {
 	return func(yield func(*model.LLMResponse, error) bool) {
-		if err := ctx.Err(); err != nil {
-			yield(nil, err)
-			return
-		}
-		turn := Streamed(strings.SplitAfter(lastText(req), " ")...)
-		for _, response := range turn.Responses {
-			if response.Partial && !stream {
-				continue
-			}
-			if !yield(response, nil) {
-				return
-			}
-		}
+		play(ctx, Streamed(strings.SplitAfter(lastText(req), " ")...).Responses, stream, yield)
 	}
 }
 

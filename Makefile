@@ -1,0 +1,23 @@
+CONVERSATION ?= $(firstword $(wildcard examples/conversations/*.json examples/conversations/*.jsonl))
+FUZZTIME ?= 30s
+
+.PHONY: test check bench cover replay fuzz
+
+test: ## what the README says
+	go test ./...
+
+check: ## all that must hold before a change goes in
+	.ci/run
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+cover: ## statement coverage of every package
+	go test -cover ./...
+
+replay: ## make replay CONVERSATION=file.json
+	go run ./cmd/recap replay $(CONVERSATION)
+
+fuzz:
+	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./internal/conversation
+	go test -run '^$$' -fuzz FuzzValues -fuzztime $(FUZZTIME) ./internal/exact
