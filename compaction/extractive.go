@@ -29,7 +29,7 @@ import (
 type ExtractiveSummarizer struct {
 	// MaxTokens bounds the extract, by estimate and without that list. 0 means
 	// a twelfth of the tokens of the events, but not more than 54 and one for
-	// every 64 of them.
+	// every 64 of them, nor less than 40.
 	MaxTokens int
 }
 

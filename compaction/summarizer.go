@@ -241,7 +241,7 @@ func (s *LLMSummarizer) history(m material) string {
 	if utf8.RuneCountInString(text) > s.cfg.MaxTranscriptChars {
 		// One exchange that is larger than the budget: every part of it gets
 		// an equal share.
-		share := max(1, s.cfg.MaxTranscriptChars/max(1, strings.Count(text, "\n"))-60)
+		share := max(1, s.cfg.MaxTranscriptChars/(strings.Count(text, "\n")+1)-60)
 		text = transcriptOf(m, share, min(share, s.cfg.MaxToolContentChars))
 	}
 	return text

@@ -17,18 +17,23 @@ import (
 
 const months = `(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?`
 
+// letters are those of scripts that put spaces between words. In others a run
+// of letters is a sentence, and only the values within it are exact.
+const letters = `\p{Latin}\p{Greek}\p{Cyrillic}\p{Arabic}\p{Hebrew}\p{Devanagari}`
+
 // The alternatives are tried in order at each place, the most telling first.
 var pattern = regexp.MustCompile(strings.Join([]string{
 	`https?://[^\s"'<>]+`,
 	`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`,
 	`"[^"\n]{2,60}"|“[^”\n]{2,60}”|«[^»\n]{2,60}»`,
 	`\b\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:?\d{2})?)?`,
+	`\d{4}年\d{1,2}月\d{1,2}日`,
 	`\b\d{1,2}(?:st|nd|rd|th)?(?: of)? ` + months + `(?:,? \d{4}\b)?`,
 	`\b` + months + ` \d{1,2}(?:st|nd|rd|th)?\b(?:,? \d{4}\b)?`,
 	`\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[AaPp][Mm]\b)?`,
 	`[$€£¥]\s?\d[\d,]*(?:\.\d+)?`,
 	`(?:~|\.{1,2})?(?:/[\w.@+-]+)+/?|\b[\w.@+-]+(?:/[\w.@+-]+)+`,
-	`[\p{L}\d](?:[\p{L}\d_.,-]*[\p{L}\d_])?`,
+	`[` + letters + `\d](?:[` + letters + `\d_.,-]*[` + letters + `\d_])?`,
 }, "|"))
 
 // Values returns the exact values in text, each once, in order of appearance.

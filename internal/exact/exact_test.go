@@ -40,7 +40,8 @@ func TestValues(t *testing.T) {
 		"12,500 tokens":                      {"12,500"},
 		"at 2026-03-01T09:00:36Z":            {"2026-03-01T09:00:36Z"},
 		"snake_case names":                   {"snake_case"},
-		"航班 HAT170 在 2024-05-20":              {"HAT170", "2024-05-20"},
+		"航班 HAT170 在 2024-05-20":             {"HAT170", "2024-05-20"},
+		"我想把航班HAT170改到2024年5月21日":            {"HAT170", "2024年5月21日"},
 	} {
 		if got := exact.Values(text); !slices.Equal(got, want) {
 			t.Errorf("Values(%q) = %q, want %q", text, got, want)
