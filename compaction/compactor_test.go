@@ -111,6 +111,8 @@ const twoTurns = `
 	i2 3 user: second question` + longEnough + `
 	i2 4 agent: second answer` + longEnough
 
+// TestMaybeCompactApplies has case 9: choosing a window and making the event
+// store nothing, the compactor alone appends, once.
 func TestMaybeCompactApplies(t *testing.T) {
 	noon := logtext.Base.Add(12 * time.Hour)
 	ctx := platform.WithTimeProvider(t.Context(), func() time.Time { return noon })

@@ -77,7 +77,7 @@ func TestNewCompactor(t *testing.T) {
 		}
 	}
 
-	// The config is copied: what the caller changes later counts for nothing.
+	// Case 82: the config is copied: what the caller changes later counts for nothing.
 	cfg := good()
 	c, err := compaction.NewCompactor(cfg, service)
 	if err != nil {

@@ -1,7 +1,10 @@
 package compaction_test
 
 import (
+	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,7 +15,10 @@ import (
 
 	"github.com/recap-adk/recap/compaction"
 	icontext "github.com/recap-adk/recap/internal/context"
+	"github.com/recap-adk/recap/internal/conversation"
 	"github.com/recap-adk/recap/internal/logtext"
+	"github.com/recap-adk/recap/internal/replay"
+	"github.com/recap-adk/recap/internal/tokens"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool/toolconfirmation"
 )
@@ -126,8 +132,11 @@ func TestProperties(t *testing.T) {
 	})
 }
 
+// fataler is a *testing.T or a *rapid.T.
+type fataler interface{ Fatalf(string, ...any) }
+
 // checkExact: every event that the view hides was given to a summarizer.
-func checkExact(t *rapid.T, h *history) {
+func checkExact(t fataler, h *history) {
 	visible := map[*session.Event]bool{}
 	for _, e := range icontext.FilterEventsForLLM(h.log) {
 		visible[e] = true
@@ -158,7 +167,7 @@ func answeredPairs(h *history) map[*session.Event]map[*session.Event]bool {
 
 // checkBalanced: nothing that waits is covered, and no response is left whose
 // call was covered with it in the log.
-func checkBalanced(t *rapid.T, h *history, pairs map[*session.Event]map[*session.Event]bool) {
+func checkBalanced(t fataler, h *history, pairs map[*session.Event]map[*session.Event]bool) {
 	coverage := icontext.NewCoverage(h.log)
 	covered := map[*session.Event]bool{}
 	for i, e := range h.log {
@@ -205,6 +214,62 @@ func lateResponse(h *history, call, response *session.Event) bool {
 	return false
 }
 
+// TestSharedConversations checks the same promises on real conversations, if
+// they are there: as they are played, compacted after every turn.
+func TestSharedConversations(t *testing.T) {
+	for _, name := range []string{"airline-support.json", "coding-session.jsonl"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("..", "..", "shared", "data", name)
+			if _, err := os.Stat(path); err != nil {
+				t.Skipf("no shared data: %v", err)
+			}
+			c, err := conversation.Load(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			service, given := session.InMemoryService(), &recorder{given: map[string]bool{}}
+			cfg := compaction.DefaultConfig()
+			cfg.Summarizer = given
+			_, err = replay.Play(t.Context(), c, replay.Options{
+				Service: service, AppName: "app", UserID: "ada", SessionID: "s1", Compaction: cfg, Counter: tokens.New(),
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := &history{log: allEvents(reread(t, service)), given: map[*session.Event]bool{}}
+			for _, e := range h.log {
+				h.given[e] = given.given[e.ID]
+			}
+			checkExact(t, h)
+			checkBalanced(t, h, answeredPairs(h))
+			checkOrder(t, h)
+			checkContents(t, h)
+			calls := given.calls
+			compactor := newCompactor(t, cfg, service)
+			if o := compactor.MaybeCompact(t.Context(), reread(t, service)); o.Kind != compaction.NothingToDo || given.calls != calls {
+				t.Errorf("not idempotent: %v", o)
+			}
+			if calls == 0 {
+				t.Error("nothing was compacted")
+			}
+		})
+	}
+}
+
+// recorder is an ExtractiveSummarizer that keeps the IDs of what it was given.
+type recorder struct {
+	given map[string]bool
+	calls int
+}
+
+func (r *recorder) SummarizeEvents(ctx context.Context, events []*session.Event) (compaction.SummarizeResult, error) {
+	r.calls++
+	for _, e := range events {
+		r.given[e.ID] = true
+	}
+	return compaction.ExtractiveSummarizer{}.SummarizeEvents(ctx, events)
+}
+
 func answeredLater(log []*session.Event, id string) bool {
 	return slices.ContainsFunc(log, func(e *session.Event) bool {
 		return e.Content != nil && slices.ContainsFunc(e.Content.Parts, func(p *genai.Part) bool {
@@ -220,7 +285,7 @@ func userLater(log []*session.Event) bool {
 }
 
 // checkOrder: the view is in the order of the log.
-func checkOrder(t *rapid.T, h *history) {
+func checkOrder(t fataler, h *history) {
 	var last time.Time
 	for _, e := range icontext.FilterEventsForLLM(h.log) {
 		if e.Timestamp.Before(last) {
@@ -232,7 +297,7 @@ func checkOrder(t *rapid.T, h *history) {
 
 // checkContents: every call is followed at once by a response to each call of
 // its content, and no response stands anywhere else.
-func checkContents(t *rapid.T, h *history) {
+func checkContents(t fataler, h *history) {
 	for _, lane := range []icontext.Lane{{}, {Branch: "root.a"}, {Scope: "task"}} {
 		var open []string
 		for _, content := range icontext.Contents(h.log, icontext.Options{Agent: "agent", Branch: lane.Branch, Scope: lane.Scope, Compacted: true}) {

@@ -94,7 +94,7 @@ func TestTranscript(t *testing.T) {
 		{"case 70: one line a message", `
 			i1 1 user: hello
 			i1 2 agent: hi`, "user: hello\nagent: hi"},
-		{"case 74: calls and responses", `
+		{"case 74 and 99: calls and responses, as JSON", `
 			i1 1 user: look
 			i1 2 agent: call a find {"no":1}
 			i1 3 agent: resp a find {"at":"depot"}
@@ -165,9 +165,9 @@ func TestNoForgedTurns(t *testing.T) {
 	}
 }
 
-// TestCase77 cuts tool content to its head and tail, counted in characters, and
-// never cuts a summary.
-func TestCase77(t *testing.T) {
+// TestLongToolContent is case 77: tool content is cut to its head and tail,
+// counted in characters, and a summary never.
+func TestLongToolContent(t *testing.T) {
 	long := strings.Repeat("語", 500) + "END"
 	log := events(t, `i1 1 agent: resp a find {}`)
 	log[0].Content.Parts[0].FunctionResponse.Response["out"] = long
@@ -320,7 +320,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-func TestCase72NoEvents(t *testing.T) {
+// TestNoEvents is case 72: without events, or text in them, no model is called.
+func TestNoEvents(t *testing.T) {
 	llm := modeltest.NewScript()
 	s := newSummarizer(t, compaction.LLMSummarizerConfig{Model: llm})
 	for _, log := range []string{``, `i1 1 agent:`} {

@@ -389,6 +389,9 @@ func (c *counting) SummarizeEvents(context.Context, []*session.Event) (compactio
 	return compaction.SummarizeResult{Content: genai.NewContentFromText(fmt.Sprint("S", c.n.Add(1)), genai.RoleModel)}, nil
 }
 
+// TestCompactionFollowsRuns is case 66 and case 98 of the ADK family: summaries
+// are in the store after the runs that complete an interval, and not in what
+// the runs yield.
 func TestCompactionFollowsRuns(t *testing.T) {
 	for _, blocking := range []bool{false, true} {
 		t.Run(fmt.Sprintf("blocking %v", blocking), func(t *testing.T) {
@@ -413,7 +416,7 @@ func TestCompactionFollowsRuns(t *testing.T) {
 			}
 			equal(t, "log", kinds(logOf(t, service)), "user: question 0", "agent", "user: question 1", "agent", "user: summary S1",
 				"user: question 2", "agent", "user: question 3", "agent", "user: summary S2", "user: question 4", "agent")
-			// Case 99: the last prompt has both summaries and nothing of what they cover.
+			// The last prompt has both summaries and nothing of what they cover.
 			equal(t, "last prompt", texts(llm.Requests()[4]), "S1", "S2", "question 4")
 		})
 	}
