@@ -136,8 +136,8 @@ type invocation struct {
 
 // window chooses the window of one lane.
 func (l *log) window(lane icontext.Lane, s selection) (Window, bool) {
-	indices := l.indices[lane]
-	invocations := l.invocations(indices, l.frontier(lane))
+	indices, frontier := l.indices[lane], l.frontier(lane)
+	invocations := l.invocations(indices, frontier)
 	fresh, limit := l.fresh(invocations, len(indices))
 	if len(fresh) < s.need {
 		return Window{}, false
@@ -162,12 +162,18 @@ func (l *log) window(lane icontext.Lane, s selection) (Window, bool) {
 		}
 	}
 	w := l.balanced(lane, slice(n, overlap))
-	if len(w.New) == 0 && n < len(fresh) {
+	if !w.advances(frontier) && n < len(fresh) {
 		// All of it waits for what comes later in the log.
 		w = l.balanced(lane, slice(len(fresh), overlap))
 	}
 	w.waiting = len(fresh)
-	return w, len(w.New) > 0
+	return w, w.advances(frontier)
+}
+
+// advances reports whether the window has something new behind the frontier. A
+// summary of anything else would be superseded as soon as it is stored.
+func (w Window) advances(frontier int64) bool {
+	return len(w.New) > 0 && w.End.UnixMicro() > frontier
 }
 
 // fresh are the places among invocations of those that are new and completed.
