@@ -27,10 +27,17 @@ type Compactor struct {
 	working sync.WaitGroup // calls of the summarizer
 
 	mu    sync.Mutex
-	tries map[sessionKey]tries
+	tries map[tryKey]tries
 }
 
 type sessionKey struct{ app, user, id string }
+
+// tryKey says of what tries are counted: of one kind of compaction of one
+// session.
+type tryKey struct {
+	sessionKey
+	trigger string
+}
 
 // tries are those in a row that stored nothing.
 type tries struct {
@@ -55,7 +62,7 @@ func NewCompactor(cfg *Config, service session.Service) (*Compactor, error) {
 	if cfg.TokenThreshold > 0 {
 		return nil, errors.New("compaction: TokenThreshold is not supported yet")
 	}
-	return &Compactor{cfg: *cfg, service: service, tries: map[sessionKey]tries{}}, nil
+	return &Compactor{cfg: *cfg, service: service, tries: map[tryKey]tries{}}, nil
 }
 
 // Blocking reports whether runs are to wait for compactions.
@@ -79,11 +86,10 @@ func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Ou
 	defer cancel()
 
 	outcome := nothingToDo
-	if _, due := selectWindow(eventsOf(handle), c.selection(key)); due {
+	if _, due := c.plan(handle, key); due {
 		outcome = c.compact(bounded, key)
 	}
 	outcome.AppName, outcome.UserID, outcome.SessionID = key.app, key.user, key.id
-	outcome.Trigger = TriggerSlidingWindow
 	outcome.Duration = platform.Now(ctx).Sub(started)
 	c.remember(key, outcome)
 	c.report(ctx, outcome)
@@ -112,15 +118,15 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey) Outcome {
 		return failed(fmt.Errorf("reading the session: %w", err))
 	}
 	handle := read.Session
-	window, ok := selectWindow(eventsOf(handle), c.selection(key))
+	window, ok := c.plan(handle, key)
 	if !ok {
 		return nothingToDo
 	}
 
 	result, err := c.summarize(ctx, window)
 	outcome := Outcome{
-		Start: window.Start, End: window.End, Events: len(window.Events),
-		TokensBefore: estimateEvents(window.New), Usage: result.Usage, waiting: window.waiting,
+		Trigger: window.Trigger, Start: window.Start, End: window.End, Events: len(window.Events),
+		TokensBefore: estimateEvents(window.New) + estimateEvents(window.Merged), Usage: result.Usage, waiting: window.waiting,
 	}
 	if err != nil {
 		return outcome.ended(failed(err))
@@ -146,6 +152,11 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey) Outcome {
 	return outcome
 }
 
+// plan says what is to be compacted next in a log of the session.
+func (c *Compactor) plan(log session.Session, key sessionKey) (Window, bool) {
+	return plan(eventsOf(log), c.rollupSize(key), c.selection(key))
+}
+
 // ended is o with how it ended taken from other.
 func (o Outcome) ended(other Outcome) Outcome {
 	o.Kind, o.Reason, o.Err = other.Kind, other.Reason, other.Err
@@ -168,6 +179,7 @@ func CreateCompactionEvent(ctx context.Context, w Window, result SummarizeResult
 	event.Branch, event.IsolationScope = w.Branch, w.Scope
 	event.UsageMetadata = result.Usage
 	event.Actions.Compaction = session.NewEventCompaction(w.Start, w.End, prose(result.Content), w.Excluded)
+	manifest{level: w.level}.put(event)
 	return event
 }
 
@@ -191,7 +203,7 @@ func (c *Compactor) summarize(ctx context.Context, w Window) (SummarizeResult, e
 	// The summarizer gets copies, and no more than what it is to read.
 	given := material{all: make([]*session.Event, len(w.Events))}
 	for i, e := range w.Events {
-		given.all[i] = e.Clone()
+		given.all[i] = givenCopy(e)
 		if slices.Contains(w.Seen, e) {
 			given.seen = append(given.seen, given.all[i])
 		}
@@ -211,6 +223,17 @@ func (c *Compactor) summarize(ctx context.Context, w Window) (SummarizeResult, e
 	}
 }
 
+// givenCopy is an event as a summarizer is given it. A summary has its text as
+// content, for summarizers that know nothing of records.
+func givenCopy(e *session.Event) *session.Event {
+	given := e.Clone()
+	if record := given.Actions.Compaction; record != nil {
+		given.Author, given.Content = "model", record.CompactedContent
+		given.Timestamp = record.Start()
+	}
+	return given
+}
+
 // recoverInto turns a panic into an error.
 func recoverInto(err *error) {
 	if value := recover(); value != nil {
@@ -224,9 +247,7 @@ func recoverInto(err *error) {
 // before the next, so that a summarizer that fails is not paid on every turn,
 // and one whose summary was too large gets more to summarize.
 func (c *Compactor) selection(key sessionKey) selection {
-	c.mu.Lock()
-	failed := c.tries[key]
-	c.mu.Unlock()
+	failed := c.failedTries(key, TriggerSlidingWindow)
 	need := c.cfg.CompactionInterval
 	if failed.n > 0 {
 		need = failed.waiting + c.cfg.CompactionInterval<<min(failed.n-1, maxDoublings)
@@ -243,6 +264,22 @@ func (c *Compactor) selection(key sessionKey) selection {
 	return s
 }
 
+// rollupSize is the number of summaries to merge next. After tries that stored
+// nothing it is larger, as that of a window.
+func (c *Compactor) rollupSize(key sessionKey) int {
+	failed := c.failedTries(key, TriggerRollup)
+	if failed.n == 0 {
+		return fanOut
+	}
+	return failed.waiting + fanOut<<min(failed.n-1, maxDoublings)
+}
+
+func (c *Compactor) failedTries(key sessionKey, trigger string) tries {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tries[tryKey{key, trigger}]
+}
+
 const (
 	// maxDoublings bounds the distance between tries to 16 intervals.
 	maxDoublings = 4
@@ -250,9 +287,10 @@ const (
 	maxTries = 4096
 )
 
-func (c *Compactor) remember(key sessionKey, o Outcome) {
+func (c *Compactor) remember(session sessionKey, o Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	key := tryKey{session, o.Trigger}
 	switch o.Kind {
 	case Applied, Superseded:
 		delete(c.tries, key)

@@ -33,12 +33,16 @@ type fake struct {
 	answer func(ctx context.Context, events []*session.Event) (compaction.SummarizeResult, error)
 
 	mu    sync.Mutex
-	given [][]string // IDs of the events of each call
+	given [][]string // IDs of the events of each call, ranges of summaries
 }
 
 func (f *fake) SummarizeEvents(ctx context.Context, events []*session.Event) (compaction.SummarizeResult, error) {
 	var ids []string
 	for _, e := range events {
+		if record := e.Actions.Compaction; record != nil {
+			ids = append(ids, fmt.Sprintf("%g-%g", record.Start().Sub(logtext.Base).Seconds(), record.End().Sub(logtext.Base).Seconds()))
+			continue
+		}
 		ids = append(ids, e.ID)
 	}
 	f.mu.Lock()
@@ -354,7 +358,8 @@ func TestServiceThatFails(t *testing.T) {
 	}
 }
 
-// TestBacklog: a long history is summarized window by window.
+// TestBacklog: a long history is summarized window by window, and four
+// summaries become one.
 func TestBacklog(t *testing.T) {
 	var log strings.Builder
 	for i := 1; i <= 9; i++ {
@@ -365,7 +370,7 @@ func TestBacklog(t *testing.T) {
 	c := newCompactor(t, &compaction.Config{CompactionInterval: 2, OverlapSize: 1, Summarizer: summarizer}, service)
 	for c.MaybeCompact(t.Context(), handle).Kind == compaction.Applied {
 	}
-	want := [][]string{{"e1", "e2"}, {"e2", "e3", "e4"}, {"e4", "e5", "e6"}, {"e6", "e7", "e8"}}
+	want := [][]string{{"e1", "e2"}, {"e2", "e3", "e4"}, {"e4", "e5", "e6"}, {"e6", "e7", "e8"}, {"1-2", "2-4", "4-6", "6-8"}}
 	if diff := cmp.Diff(want, summarizer.calls()); diff != "" {
 		t.Errorf("windows: %s", diff)
 	}

@@ -32,6 +32,9 @@ func estimateEvents(events []*session.Event) int {
 	total := 0
 	for _, e := range events {
 		total += estimateContent(e.Content)
+		if record := e.Actions.Compaction; record != nil {
+			total += estimateContent(record.CompactedContent)
+		}
 	}
 	return total
 }

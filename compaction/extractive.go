@@ -29,15 +29,23 @@ import (
 type ExtractiveSummarizer struct {
 	// MaxTokens bounds the extract, by estimate and without that list. 0 means
 	// a twelfth of the tokens of the events, but not more than 54 and one for
-	// every 64 of them, nor less than 40.
+	// every 64 of them, nor less than 40; of summaries that are merged half,
+	// but not more than 400.
 	MaxTokens int
 }
 
-const minExtractTokens = 40
+const (
+	minExtractTokens = 40
+	maxMergedTokens  = 400
+)
 
 func (s ExtractiveSummarizer) budget(events []*session.Event) int {
 	size := estimateEvents(events)
 	budget := max(minExtractTokens, min(size/12, 54+size/64))
+	if slices.ContainsFunc(events, func(e *session.Event) bool { return e.Actions.Compaction != nil }) {
+		// Summaries are dense already.
+		budget = min(size/2, maxMergedTokens)
+	}
 	if s.MaxTokens > 0 {
 		budget = min(budget, s.MaxTokens)
 	}
@@ -64,7 +72,7 @@ func (s ExtractiveSummarizer) summarize(ctx context.Context, m material) (Summar
 // snippet is something that may go into an extract.
 type snippet struct {
 	order int    // place in the conversation
-	who   string // "User", "Agent", "Done" or "Before"
+	who   string // "User", "Agent" or "Done"
 	text  string
 	value float64
 }
@@ -74,7 +82,6 @@ func (s snippet) cost() int { return estimateTokens(s.text) + 1 }
 // Worth of what is said and done. What changed something comes first: it is
 // what a later turn must not do again, or has to undo.
 const (
-	worthRecord = 1000
 	worthAction = 100
 	worthUser   = 3
 	worthAgent  = 1
@@ -87,7 +94,7 @@ func candidates(events []*session.Event) []snippet {
 	x := extractor{seen: map[string]bool{}, calls: map[string]int{}, answers: answers(events)}
 	for i, e := range events {
 		if record := e.Actions.Compaction; record != nil {
-			x.add("Before", record.Text(), worthRecord)
+			x.record(record.Text())
 			continue
 		}
 		if e.Content == nil {
@@ -151,6 +158,39 @@ func (x *extractor) prose(who, text string, worth float64) {
 	}
 }
 
+// record adds the lines of an earlier summary: those of an extract as what they
+// are, any other as the agent's.
+func (x *extractor) record(text string) {
+	for _, line := range strings.Split(text, "\n") {
+		who, rest, ok := strings.Cut(line, ": ")
+		switch {
+		case strings.HasPrefix(line, statedHead):
+			// See keepValues.
+		case ok && who == "User":
+			x.prose("User", rest, worthUser)
+		case ok && who == "Done":
+			for _, done := range strings.Split(rest, "; ") {
+				name, _, _ := strings.Cut(done, "(")
+				x.action(name, done)
+			}
+		default:
+			x.prose("Agent", strings.TrimPrefix(line, "Agent: "), worthUser)
+		}
+	}
+}
+
+// action adds something that was done. The tenth edit tells less than the
+// first.
+func (x *extractor) action(name, text string) {
+	x.calls[name]++
+	n := float64(x.calls[name])
+	value := worthAction / (n * n)
+	if lookup.MatchString(name) {
+		value = worthLookup
+	}
+	x.add("Done", text, value)
+}
+
 // smallTalk is the value of a few words without an exact value among them.
 const smallTalk = 0.01
 
@@ -161,19 +201,14 @@ var lookup = regexp.MustCompile(`(?i)^(get|list|search|find|read|check|fetch|loo
 func (x *extractor) call(call *genai.FunctionCall) {
 	answer := x.answers[call]
 	text := call.Name + "(" + arguments(call.Args) + ")"
-	x.calls[call.Name]++
-	n := float64(x.calls[call.Name])
-	value := worthAction / (n * n) // the tenth edit tells less than the first
-	if lookup.MatchString(call.Name) {
-		value = worthLookup
-	}
 	if failure := failureOf(answer); failure != "" {
-		value = worthUser / n
-		text += " failed: " + brief(failure, 80)
-	} else if gist := gistOf(answer, text); gist != "" {
+		x.add("Done", text+" failed: "+brief(failure, 80), worthUser)
+		return
+	}
+	if gist := gistOf(answer, text); gist != "" {
 		text += " -> " + gist
 	}
-	x.add("Done", text, value)
+	x.action(call.Name, text)
 }
 
 // answers are the answers to the calls in events.

@@ -59,9 +59,10 @@ func TestExtract(t *testing.T) {
 			i1 1 agent: call a book {"no":"HAT170"}
 			i1 2 agent: resp a book {"output":"{\"reservation_id\":\"QX1\",\"user_id\":\"u\"}"}`, "Done: book(no=HAT170) -> reservation_id QX1"},
 		{"thoughts are left out", `i1 1 agent: thought secret plan number 4711 | It will be there on 2026-05-01.`, "Agent: It will be there on 2026-05-01."},
-		{"an earlier summary stays whole", `
-			c1 1 summary 0.1-0.2: What was before, whatever it was, at any length.
-			i1 2 user: Go on with order 7741.`, "Before: What was before, whatever it was, at any length.\nUser: Go on with order 7741."},
+		{"of earlier summaries what tells most", `
+			c1 1 summary 0.1-0.2: The customer wanted a refund of 99.50 EUR for the broken lamp.
+			c2 2 summary 0.3-0.4: There was some talk about the weather and about nothing in particular. And then there was some more of it, which nobody needs to know.`,
+			"Agent: The customer wanted a refund of 99.50 EUR for the broken lamp."},
 		{"long arguments are shortened, the short ones first", `
 			i1 1 agent: call a edit {"content":"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa","path":"a.go","deep":{"x":1}}`, "Done: edit(path=a.go, content=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…)"},
 		{"Chinese", `i1 1 user: 我想把航班HAT170改到2024年5月21日。谢谢！`, "User: 我想把航班HAT170改到2024年5月21日。"},

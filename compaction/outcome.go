@@ -28,6 +28,9 @@ const (
 const (
 	// TriggerSlidingWindow: CompactionInterval invocations were new.
 	TriggerSlidingWindow = "sliding_window"
+	// TriggerRollup: summaries of one level stood side by side. The ADK family
+	// has no such trigger.
+	TriggerRollup = "rollup"
 )
 
 // Outcome reports one compaction. Unless it is Applied the log is as it was.
@@ -46,8 +49,8 @@ type Outcome struct {
 	Start, End time.Time
 	// Events is the number of events given to the summarizer.
 	Events int
-	// TokensBefore estimates the tokens of the events that are newly covered,
-	// TokensAfter those of the summary.
+	// TokensBefore estimates the tokens of the events and summaries that the
+	// summary newly stands in for, TokensAfter those of the summary.
 	TokensBefore, TokensAfter int
 	// Usage is what the summarizer's model reported, or nil.
 	Usage *genai.GenerateContentResponseUsageMetadata

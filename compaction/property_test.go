@@ -3,6 +3,7 @@ package compaction_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,8 @@ type history struct {
 	log   []*session.Event
 	given map[*session.Event]bool
 	last  time.Time
+
+	summaries int
 }
 
 func newHistory() *history {
@@ -45,7 +48,7 @@ func (h *history) add(e *session.Event) {
 func (h *history) compact(t *rapid.T, cfg *compaction.Config) int {
 	raw := len(h.log)
 	for n := 0; ; n++ {
-		window, ok := compaction.SelectEventsToCompact(h.log, cfg)
+		window, ok := compaction.Plan(h.log, cfg)
 		if !ok {
 			return n
 		}
@@ -59,6 +62,7 @@ func (h *history) compact(t *rapid.T, cfg *compaction.Config) int {
 			Content: genai.NewContentFromText("summary "+fmt.Sprint(n), genai.RoleModel),
 		})
 		h.add(event)
+		h.summaries++
 	}
 }
 
@@ -129,6 +133,7 @@ func TestProperties(t *testing.T) {
 			checkBalanced(t, h, answeredBefore)
 			checkOrder(t, h)
 			checkContents(t, h)
+			checkFew(t, h)
 		}
 	})
 }
@@ -283,6 +288,17 @@ func userLater(log []*session.Event) bool {
 	return slices.ContainsFunc(log, func(e *session.Event) bool {
 		return e.Author == "user" && e.Actions.Compaction == nil && e.Content != nil && e.Content.Parts[0].Text != ""
 	})
+}
+
+// checkFew: of n summaries no more than 3 (1 + log4 n) are active in a lane.
+func checkFew(t fataler, h *history) {
+	coverage := icontext.NewCoverage(h.log)
+	for _, e := range h.log {
+		active := len(coverage.Active(icontext.LaneOf(e)))
+		if bound := 3 * (1 + math.Log(float64(max(h.summaries, 1)))/math.Log(4)); float64(active) > bound {
+			t.Fatalf("%d of %d summaries are active, more than %.1f", active, h.summaries, bound)
+		}
+	}
 }
 
 // checkOrder: the view is in the order of the log.

@@ -296,13 +296,18 @@ func (s *LLMSummarizer) parameters() *genai.GenerateContentConfig {
 func keepValues(summary string, events []*session.Event) string {
 	var stated strings.Builder
 	for _, e := range events {
-		if e.Author == "user" && e.Actions.Compaction == nil {
-			stated.WriteString(proseOf(e.Content))
-			stated.WriteString("\n")
+		if record := e.Actions.Compaction; record != nil {
+			// Of an earlier summary what it lists.
+			for _, line := range strings.Split(record.Text(), "\n") {
+				if list, ok := strings.CutPrefix(line, statedHead); ok {
+					stated.WriteString(list + "\n")
+				}
+			}
+		} else if e.Author == "user" {
+			stated.WriteString(proseOf(e.Content) + "\n")
 		}
 	}
-	const head = "\nThe user also stated: "
-	list, spent := "", estimateTokens(head)
+	list, spent := "", estimateTokens(statedHead)
 	for _, value := range exact.Missing(exact.Values(stated.String()), summary) {
 		cost := estimateTokens(value) + 1
 		if spent += cost; spent > keptValuesTokens {
@@ -316,8 +321,11 @@ func keepValues(summary string, events []*session.Event) string {
 	if list == "" {
 		return summary
 	}
-	return summary + head + list
+	return summary + "\n" + statedHead + list
 }
+
+// statedHead begins the list that keepValues adds.
+const statedHead = "The user also stated: "
 
 // proseOf is the text of content without thoughts.
 func proseOf(content *genai.Content) string {

@@ -11,6 +11,8 @@ import (
 
 // Window is what one summary is to stand in for.
 type Window struct {
+	// Trigger is what makes it due: TriggerSlidingWindow or TriggerRollup.
+	Trigger string
 	// Events are given to the summarizer, in log order. All are of one branch
 	// and one isolation scope.
 	Events []*session.Event
@@ -19,6 +21,9 @@ type Window struct {
 	// Seen are those of Events that another summary stands in for also when
 	// this one is stored: they are read again for the thread only.
 	Seen []*session.Event
+	// Merged are those of Events that are summaries, which the new one
+	// replaces.
+	Merged []*session.Event
 	// Start and End are the ends of the range, both included.
 	Start, End time.Time
 	// Excluded are the events in the range that are not among Events.
@@ -26,7 +31,8 @@ type Window struct {
 	// Branch and Scope are those of the events.
 	Branch, Scope string
 
-	waiting int // invocations that were new when the window was chosen
+	level   int // see manifest
+	waiting int // invocations, or summaries, there were to choose from
 }
 
 // SelectEventsToCompact chooses the window of the next summary as the sliding
@@ -39,6 +45,23 @@ type Window struct {
 // arguments.
 func SelectEventsToCompact(events []*session.Event, cfg *Config) (Window, bool) {
 	return selectWindow(events, selection{need: cfg.CompactionInterval, take: cfg.CompactionInterval, overlap: cfg.OverlapSize})
+}
+
+// Plan chooses what is to be summarized next: summaries that can be merged, or
+// else the window of SelectEventsToCompact. It reports false if there is
+// nothing to do.
+//
+// events must be the whole log, in order. It is a pure function of its
+// arguments.
+func Plan(events []*session.Event, cfg *Config) (Window, bool) {
+	return plan(events, fanOut, selection{need: cfg.CompactionInterval, take: cfg.CompactionInterval, overlap: cfg.OverlapSize})
+}
+
+func plan(events []*session.Event, rollup int, s selection) (Window, bool) {
+	if w, ok := selectRollup(events, rollup); ok {
+		return w, true
+	}
+	return selectWindow(events, s)
 }
 
 // selection says how large a window to choose.
@@ -247,14 +270,14 @@ func (l *log) balanced(lane icontext.Lane, indices []int) Window {
 	}
 	l.dropUnbalanced(indices, taken)
 
-	w := Window{Branch: lane.Branch, Scope: lane.Scope}
+	w := Window{Trigger: TriggerSlidingWindow, Branch: lane.Branch, Scope: lane.Scope}
 	for {
 		start, end, ok := l.rangeOf(indices, taken)
 		if !ok {
 			return w
 		}
 		w.Start, w.End = start, end
-		excluded, clean := l.excluded(lane, taken, start, end)
+		excluded, clean := l.excluded(lane, taken, func(i int) bool { return taken[i] }, start, end)
 		if clean {
 			w.Excluded = excluded
 			break
@@ -325,23 +348,24 @@ func (l *log) rangeOf(indices []int, taken map[int]bool) (start, end time.Time, 
 	return start.UTC().Truncate(time.Microsecond), end.UTC().Truncate(time.Microsecond), ok
 }
 
-// excluded are the events of the lane in the range that are not taken. In logs
-// of other makers two events may have the same invocation and time: if only
-// one of them is taken it is dropped, and clean is false.
-func (l *log) excluded(lane icontext.Lane, taken map[int]bool, start, end time.Time) (refs []session.EventRef, clean bool) {
-	inside := map[session.EventRef][]int{}
+// excluded are the events of the lane in the range that are not inside. In logs
+// of other makers two events may have the same invocation and time: if one of
+// them is taken and the other is outside, the one is dropped, and clean is
+// false.
+func (l *log) excluded(lane icontext.Lane, taken map[int]bool, inside func(int) bool, start, end time.Time) (refs []session.EventRef, clean bool) {
+	takenAs := map[session.EventRef][]int{}
 	for i := range taken {
 		ref := session.NewEventRef(l.events[i])
-		inside[ref] = append(inside[ref], i)
+		takenAs[ref] = append(takenAs[ref], i)
 	}
 	clean = true
 	for _, i := range l.indices[lane] {
 		at := l.events[i].Timestamp.UnixMicro()
-		if taken[i] || at < start.UnixMicro() || at > end.UnixMicro() {
+		if inside(i) || at < start.UnixMicro() || at > end.UnixMicro() {
 			continue
 		}
 		ref := session.NewEventRef(l.events[i])
-		for _, twin := range inside[ref] {
+		for _, twin := range takenAs[ref] {
 			delete(taken, twin)
 			clean = false
 		}
