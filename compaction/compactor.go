@@ -18,8 +18,7 @@ import (
 )
 
 // Compactor compacts the sessions of one service. It is safe for concurrent
-// use; one session is best compacted by one caller at a time, as of two only
-// one can store its summary.
+// use, and compacts each session once at a time.
 type Compactor struct {
 	cfg     Config
 	service session.Service
@@ -28,6 +27,7 @@ type Compactor struct {
 
 	mu    sync.Mutex
 	tries map[tryKey]tries
+	busy  map[sessionKey]chan struct{} // closed when the session is free again
 }
 
 type sessionKey struct{ app, user, id string }
@@ -59,10 +59,7 @@ func NewCompactor(cfg *Config, service session.Service) (*Compactor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	if cfg.TokenThreshold > 0 {
-		return nil, errors.New("compaction: TokenThreshold is not supported yet")
-	}
-	return &Compactor{cfg: *cfg, service: service, tries: map[tryKey]tries{}}, nil
+	return &Compactor{cfg: *cfg, service: service, tries: map[tryKey]tries{}, busy: map[sessionKey]chan struct{}{}}, nil
 }
 
 // Blocking reports whether runs are to wait for compactions.
@@ -70,13 +67,61 @@ func (c *Compactor) Blocking() bool { return c.cfg.Blocking }
 
 // MaybeCompact looks whether the session is due for a compaction and, if so,
 // does one. By the events of handle it sees whether it is worth reading the
-// session anew, which it then does.
+// session anew, which it then does. If the session is being compacted already
+// it waits for that first.
 //
 // It never fails: what went wrong is in the Outcome, which Config.OnOutcome and
 // the log are told as well. It returns when ctx is done, or Config.Timeout is
 // over, even if the summarizer does not; see Wait.
 func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Outcome {
-	key := sessionKey{handle.AppName(), handle.UserID(), handle.ID()}
+	key := keyOf(handle)
+	choose := func(events []*session.Event) (Window, bool) { return c.plan(events, key) }
+	if _, due := choose(eventsOf(handle)); !due {
+		return Outcome{Kind: NothingToDo, Reason: reasonNothing, AppName: key.app, UserID: key.user, SessionID: key.id}
+	}
+	_, release, err := c.acquire(ctx, key)
+	if err != nil {
+		return failed(err)
+	}
+	defer release()
+	outcome, _ := c.try(ctx, key, choose)
+	return outcome
+}
+
+func keyOf(s session.Session) sessionKey {
+	return sessionKey{s.AppName(), s.UserID(), s.ID()}
+}
+
+// acquire makes the caller the one that compacts the session, and reports
+// whether it had to wait for another.
+func (c *Compactor) acquire(ctx context.Context, key sessionKey) (waited bool, release func(), err error) {
+	for {
+		c.mu.Lock()
+		other := c.busy[key]
+		if other == nil {
+			done := make(chan struct{})
+			c.busy[key] = done
+			c.mu.Unlock()
+			return waited, func() {
+				c.mu.Lock()
+				delete(c.busy, key)
+				c.mu.Unlock()
+				close(done)
+			}, nil
+		}
+		c.mu.Unlock()
+		waited = true
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return waited, nil, ctx.Err()
+		}
+	}
+}
+
+// try does one compaction of what choose chooses. It returns the compaction
+// event if it stored one.
+func (c *Compactor) try(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (Outcome, *session.Event) {
 	started := platform.Now(ctx)
 	timeout := c.cfg.Timeout
 	if timeout == 0 {
@@ -85,15 +130,12 @@ func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Ou
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	outcome := nothingToDo
-	if _, due := c.plan(handle, key); due {
-		outcome = c.compact(bounded, key)
-	}
+	outcome, event := c.compact(bounded, key, choose)
 	outcome.AppName, outcome.UserID, outcome.SessionID = key.app, key.user, key.id
 	outcome.Duration = platform.Now(ctx).Sub(started)
 	c.remember(key, outcome)
 	c.report(ctx, outcome)
-	return outcome
+	return outcome, event
 }
 
 // Wait waits until every summarizer that was called has returned, also those
@@ -112,15 +154,14 @@ func (c *Compactor) Wait(ctx context.Context) error {
 	}
 }
 
-func (c *Compactor) compact(ctx context.Context, key sessionKey) Outcome {
+func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (Outcome, *session.Event) {
 	read, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
 	if err != nil {
-		return failed(fmt.Errorf("reading the session: %w", err))
+		return failed(fmt.Errorf("reading the session: %w", err)), nil
 	}
-	handle := read.Session
-	window, ok := c.plan(handle, key)
+	window, ok := choose(eventsOf(read.Session))
 	if !ok {
-		return nothingToDo
+		return Outcome{Kind: NothingToDo, Reason: reasonNothing}, nil
 	}
 
 	result, err := c.summarize(ctx, window)
@@ -129,32 +170,35 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey) Outcome {
 		TokensBefore: estimateEvents(window.New) + estimateEvents(window.Merged), Usage: result.Usage, waiting: window.waiting,
 	}
 	if err != nil {
-		return outcome.ended(failed(err))
+		return outcome.ended(failed(err)), nil
 	}
 	summary := prose(result.Content)
 	if summary == nil {
-		return outcome.ended(Outcome{Kind: Declined, Reason: "the summarizer returned no text"})
+		return outcome.ended(Outcome{Kind: Declined, Reason: "the summarizer returned no text"}), nil
 	}
 	outcome.TokensAfter = estimateContent(summary)
 	if outcome.TokensAfter >= outcome.TokensBefore {
 		return outcome.ended(Outcome{Kind: Declined, Reason: fmt.Sprintf(
-			"the summary is not smaller than what it replaces (%d tokens, %d before)", outcome.TokensAfter, outcome.TokensBefore)})
+			"the summary is not smaller than what it replaces (%d tokens, %d before)", outcome.TokensAfter, outcome.TokensBefore)}), nil
 	}
 
 	event := CreateCompactionEvent(ctx, window, SummarizeResult{Content: summary, Usage: result.Usage})
-	switch err := c.service.AppendEvent(ctx, handle, event); {
+	switch err := c.service.AppendEvent(ctx, read.Session, event); {
 	case errors.Is(err, session.ErrSuperseded):
-		return outcome.ended(Outcome{Kind: Superseded, Reason: "another compaction of the session was stored first", Err: err})
+		return outcome.ended(Outcome{Kind: Superseded, Reason: "another compaction of the session was stored first", Err: err}), nil
 	case err != nil:
-		return outcome.ended(failed(fmt.Errorf("storing the summary: %w", err)))
+		return outcome.ended(failed(fmt.Errorf("storing the summary: %w", err))), nil
 	}
 	outcome.Kind, outcome.EventID = Applied, event.ID
-	return outcome
+	return outcome, event
 }
 
 // plan says what is to be compacted next in a log of the session.
-func (c *Compactor) plan(log session.Session, key sessionKey) (Window, bool) {
-	return plan(eventsOf(log), c.rollupSize(key), c.selection(key))
+func (c *Compactor) plan(events []*session.Event, key sessionKey) (Window, bool) {
+	if w, ok := c.early(events, key); ok {
+		return w, true
+	}
+	return plan(events, c.rollupSize(key), c.selection(key))
 }
 
 // ended is o with how it ended taken from other.
@@ -163,7 +207,7 @@ func (o Outcome) ended(other Outcome) Outcome {
 	return o
 }
 
-var nothingToDo = Outcome{Kind: NothingToDo, Reason: "not enough is new"}
+const reasonNothing = "not enough is new"
 
 func failed(err error) Outcome {
 	return Outcome{Kind: Failed, Reason: err.Error(), Err: err}

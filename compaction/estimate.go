@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/session"
 )
 
@@ -34,6 +35,25 @@ func estimateEvents(events []*session.Event) int {
 		total += estimateContent(e.Content)
 		if record := e.Actions.Compaction; record != nil {
 			total += estimateContent(record.CompactedContent)
+		}
+	}
+	return total
+}
+
+// estimateRequest estimates the tokens of a whole request: instruction, tools
+// and contents.
+func estimateRequest(req *model.LLMRequest) int {
+	if req == nil {
+		return 0
+	}
+	total := 0
+	for _, content := range req.Contents {
+		total += estimateContent(content)
+	}
+	if req.Config != nil {
+		total += estimateContent(req.Config.SystemInstruction)
+		for _, t := range req.Config.Tools {
+			total += estimateTokens(compactJSON(t))
 		}
 	}
 	return total

@@ -28,6 +28,8 @@ const (
 const (
 	// TriggerSlidingWindow: CompactionInterval invocations were new.
 	TriggerSlidingWindow = "sliding_window"
+	// TriggerTokenThreshold: a prompt reached TokenThreshold.
+	TriggerTokenThreshold = "token_threshold"
 	// TriggerRollup: summaries of one level stood side by side. The ADK family
 	// has no such trigger.
 	TriggerRollup = "rollup"

@@ -14,10 +14,11 @@ type links struct {
 	parent []int
 	groups map[int][]int // members by root
 	open   map[int]bool  // events with a call, or a question, that waits
+	calls  map[int]bool  // events with a call
 }
 
 func newLinks(events []*session.Event) *links {
-	l := &links{parent: make([]int, len(events)), groups: map[int][]int{}, open: map[int]bool{}}
+	l := &links{parent: make([]int, len(events)), groups: map[int][]int{}, open: map[int]bool{}, calls: map[int]bool{}}
 	for i := range l.parent {
 		l.parent[i] = i
 	}
@@ -25,6 +26,7 @@ func newLinks(events []*session.Event) *links {
 	asked := questions(events, pairs)
 	for i, e := range events {
 		for _, call := range pairs.Calls(e) {
+			l.calls[i] = true
 			for _, r := range call.Responses {
 				l.join(i, r.Position)
 			}
@@ -58,6 +60,8 @@ func (l *links) join(a, b int) {
 
 // members are the events that belong together with i, itself among them.
 func (l *links) members(i int) []int { return l.groups[l.root(i)] }
+
+func (l *links) holdsCalls(i int) bool { return l.calls[i] }
 
 // pending reports whether i, or an event that belongs to it, waits.
 func (l *links) pending(i int) bool {

@@ -3,6 +3,7 @@ package compaction
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	icontext "github.com/recap-adk/recap/internal/context"
 	"github.com/recap-adk/recap/session"
@@ -26,7 +27,7 @@ func selectRollup(events []*session.Event, need int) (Window, bool) {
 				end++
 			}
 			if end-first >= need {
-				w := log.merged(lane, active[first:first+need])
+				w := log.merged(lane, active[first:first+need], nil)
 				w.waiting = end - first
 				return w, true
 			}
@@ -38,13 +39,14 @@ func selectRollup(events []*session.Event, need int) (Window, bool) {
 
 func levelOf(s *icontext.Summary) int { return manifestOf(s.Event).level }
 
-// merged is the window that merges neighbouring summaries of a lane. What no
-// summary covers between them goes along if it waits for nothing any more.
-func (l *log) merged(lane icontext.Lane, summaries []*icontext.Summary) Window {
+// merged is the window that merges neighbouring summaries of a lane, and with
+// them the events of the lane that more names. What no summary covers between
+// them goes along if it waits for nothing any more.
+func (l *log) merged(lane icontext.Lane, summaries []*icontext.Summary, more []int) Window {
 	first, last := summaries[0], summaries[len(summaries)-1]
 	w := Window{Trigger: TriggerRollup, Branch: lane.Branch, Scope: lane.Scope, Start: first.Record().Start(), End: last.Record().End()}
 	covered, taken := map[int]bool{}, map[int]bool{}
-	var loose []int
+	loose := slices.Clone(more)
 	for _, i := range l.indices[lane] {
 		at := l.events[i].Timestamp.UnixMicro()
 		if at < first.Start || at > last.End {
@@ -53,14 +55,19 @@ func (l *log) merged(lane icontext.Lane, summaries []*icontext.Summary) Window {
 		for s := range l.coverage.By(i, l.events[i]) {
 			covered[i] = covered[i] || slices.Contains(summaries, s)
 		}
-		if !covered[i] && !l.coverage.Covers(i, l.events[i]) {
+		if !covered[i] && !l.coverage.Covers(i, l.events[i]) && !slices.Contains(loose, i) {
 			loose = append(loose, i)
-			taken[i] = true
 		}
+	}
+	for _, i := range loose {
+		taken[i] = true
 	}
 	l.dropUnbalanced(loose, taken)
 	inside := func(i int) bool { return taken[i] || covered[i] }
 	for {
+		if start, end, ok := l.rangeOf(loose, taken); ok {
+			w.Start, w.End = earlier(w.Start, start), later(w.End, end)
+		}
 		excluded, clean := l.excluded(lane, taken, inside, w.Start, w.End)
 		if clean {
 			w.Excluded = excluded
@@ -88,4 +95,18 @@ func startOf(e *session.Event) int64 {
 		return record.Start().UnixMicro()
 	}
 	return e.Timestamp.UnixMicro()
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
 }

@@ -1,12 +1,14 @@
 package llmagent
 
 import (
+	"errors"
 	"iter"
 	"strings"
 
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/internal/clone"
 	icontext "github.com/recap-adk/recap/internal/context"
 	"github.com/recap-adk/recap/model"
@@ -97,7 +99,25 @@ func (f *flow) request(ctx agent.InvocationContext) (*model.LLMRequest, map[stri
 		Tools:    map[string]any{},
 	}
 	tools, err := f.addTools(callbackContext, req)
-	return req, tools, err
+	if err != nil {
+		return nil, nil, err
+	}
+	if compactor := ctx.Invocation().Compactor(); compactor != nil && compactor.BeforeModel(ctx, f.prompt(ctx, req)) {
+		req.Contents = f.contents(ctx)
+	}
+	return req, tools, nil
+}
+
+// prompt is the request as the compactor sees it.
+func (f *flow) prompt(ctx agent.InvocationContext, req *model.LLMRequest) compaction.Prompt {
+	return compaction.Prompt{
+		Session:      ctx.Session(),
+		Agent:        f.cfg.Name,
+		Branch:       ctx.Branch(),
+		Scope:        ctx.IsolationScope(),
+		InvocationID: ctx.InvocationID(),
+		Request:      req,
+	}
 }
 
 // contents is the conversation as this agent may see it. Summaries in the log
@@ -130,8 +150,7 @@ func (f *flow) responses(ctx agent.Context, req *model.LLMRequest) iter.Seq2[*mo
 			yield(nil, err)
 			return
 		}
-		stream := ctx.RunConfig().StreamingMode == agent.StreamingModeSSE
-		for response, err := range f.cfg.Model.GenerateContent(ctx, req, stream) {
+		for response, err := range f.generate(ctx, req) {
 			if err != nil {
 				response, err = f.onModelError(ctx, req, err)
 			}
@@ -144,6 +163,43 @@ func (f *flow) responses(ctx agent.Context, req *model.LLMRequest) iter.Seq2[*mo
 			}
 		}
 	}
+}
+
+// maxShrinks is how often a prompt that is too long for its model is shortened.
+const maxShrinks = 2
+
+// generate calls the model. If it says at once that the prompt is too long, and
+// the run has compaction on, the prompt is shortened and sent again.
+func (f *flow) generate(ctx agent.Context, req *model.LLMRequest) iter.Seq2[*model.LLMResponse, error] {
+	return func(yield func(*model.LLMResponse, error) bool) {
+		stream := ctx.RunConfig().StreamingMode == agent.StreamingModeSSE
+		for attempt := 1; ; attempt++ {
+			tooLong, answered := false, false
+			for response, err := range f.cfg.Model.GenerateContent(ctx, req, stream) {
+				if errors.Is(err, model.ErrTooLong) && !answered && attempt <= maxShrinks && f.shrink(ctx, req, attempt) {
+					tooLong = true
+					break
+				}
+				answered = true
+				if !yield(response, err) {
+					return
+				}
+			}
+			if !tooLong {
+				return
+			}
+		}
+	}
+}
+
+// shrink makes the prompt shorter and reports whether it could.
+func (f *flow) shrink(ctx agent.Context, req *model.LLMRequest, attempt int) bool {
+	compactor := ctx.Invocation().Compactor()
+	if compactor == nil || !compactor.TooLong(ctx, f.prompt(ctx, req), attempt) {
+		return false
+	}
+	req.Contents = f.contents(ctx)
+	return true
 }
 
 func (f *flow) onModelError(ctx agent.Context, req *model.LLMRequest, cause error) (*model.LLMResponse, error) {

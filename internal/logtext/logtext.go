@@ -11,7 +11,8 @@
 // A line is an event: invocation ("-" for none), time in seconds after Base,
 // author with branch and isolation scope, and its parts. A part is a call
 // (call* if long-running), a response, a thought, a question about a call
-// ("confirm ID" or "auth ID"), or text. A summary names its range, and the times
+// ("confirm ID" or "auth ID"), the tokens that the model counted in its prompt
+// ("usage 100"), or text. A summary names its range, and the times
 // of the events in it for which it does not stand in. The ID of an event is
 // "e" and its number, from 1.
 package logtext
@@ -160,6 +161,12 @@ func parsePart(e *session.Event, text string) error {
 		e.Actions.RequestedToolConfirmations = map[string]toolconfirmation.ToolConfirmation{rest: {Hint: "sure?"}}
 	case "auth":
 		e.Actions.RequestedAuthConfigs = map[string]any{rest: "key"}
+	case "usage":
+		n, err := strconv.Atoi(rest)
+		if err != nil {
+			return err
+		}
+		e.UsageMetadata = &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: int32(n)}
 	case "thought":
 		e.Content.Parts = append(e.Content.Parts, &genai.Part{Text: rest, Thought: true})
 	default:

@@ -34,6 +34,7 @@ func TestParseErrors(t *testing.T) {
 		"i1 one user: hello",
 		"i1 1 agent: call a",
 		"i1 1 agent: call a find {",
+		"i1 1 agent: usage many",
 		"c1 1 summary: no range",
 		"c1 1 summary 1-x: bad range",
 		"c1 1 summary x-1: bad range",
