@@ -164,25 +164,31 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 		return Outcome{Kind: NothingToDo, Reason: reasonNothing}, nil
 	}
 
-	result, err := c.summarize(ctx, window)
 	outcome := Outcome{
 		Trigger: window.Trigger, Start: window.Start, End: window.End, Events: len(window.Events),
-		TokensBefore: estimateEvents(window.New) + estimateEvents(window.Merged), Usage: result.Usage, waiting: window.waiting,
+		TokensBefore: estimateEvents(window.New) + estimateEvents(window.Merged), waiting: window.waiting,
 	}
-	if err != nil {
-		return outcome.ended(failed(err)), nil
+	var summary *genai.Content
+	unfit := failed(errors.New("the summarizer failed before, and is not asked yet"))
+	if !window.unpaid {
+		var result SummarizeResult
+		result, err = c.summarize(ctx, c.cfg.Summarizer, window)
+		outcome.Usage = result.Usage
+		summary, unfit = c.accept(result, err, &outcome)
 	}
-	summary := prose(result.Content)
-	if summary == nil {
-		return outcome.ended(Outcome{Kind: Declined, Reason: "the summarizer returned no text"}), nil
+	if unfit.Kind != "" && window.Trigger == TriggerTokenThreshold {
+		// The prompt must become smaller now, whatever the summarizer does.
+		extract, err := c.summarize(ctx, ExtractiveSummarizer{MaxTokens: c.maxSummary() / 2}, window)
+		if text, still := c.accept(extract, err, &outcome); still.Kind == "" {
+			summary, outcome.Reason, unfit = text, "an extract stands in: "+unfit.Reason, Outcome{}
+			outcome.fellBack = !window.unpaid
+		}
 	}
-	outcome.TokensAfter = estimateContent(summary)
-	if outcome.TokensAfter >= outcome.TokensBefore {
-		return outcome.ended(Outcome{Kind: Declined, Reason: fmt.Sprintf(
-			"the summary is not smaller than what it replaces (%d tokens, %d before)", outcome.TokensAfter, outcome.TokensBefore)}), nil
+	if unfit.Kind != "" {
+		return outcome.ended(unfit), nil
 	}
 
-	event := CreateCompactionEvent(ctx, window, SummarizeResult{Content: summary, Usage: result.Usage})
+	event := CreateCompactionEvent(ctx, window, SummarizeResult{Content: summary, Usage: outcome.Usage})
 	switch err := c.service.AppendEvent(ctx, read.Session, event); {
 	case errors.Is(err, session.ErrSuperseded):
 		return outcome.ended(Outcome{Kind: Superseded, Reason: "another compaction of the session was stored first", Err: err}), nil
@@ -191,6 +197,37 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 	}
 	outcome.Kind, outcome.EventID = Applied, event.ID
 	return outcome, event
+}
+
+// accept returns the text of a summary, or how the compaction ends because it
+// is not fit to stand in for the events.
+func (c *Compactor) accept(result SummarizeResult, err error, outcome *Outcome) (*genai.Content, Outcome) {
+	if err != nil {
+		return nil, failed(err)
+	}
+	summary := prose(result.Content)
+	if summary == nil {
+		return nil, Outcome{Kind: Declined, Reason: "the summarizer returned no text"}
+	}
+	outcome.TokensAfter = estimateContent(summary)
+	if outcome.TokensAfter >= outcome.TokensBefore {
+		return nil, Outcome{Kind: Declined, Reason: fmt.Sprintf(
+			"the summary is not smaller than what it replaces (%d tokens, %d before)", outcome.TokensAfter, outcome.TokensBefore)}
+	}
+	if limit := c.maxSummary(); outcome.TokensAfter > limit {
+		return nil, Outcome{Kind: Declined, Reason: fmt.Sprintf(
+			"the summary is more than a quarter of TokenThreshold (%d tokens, %d at most)", outcome.TokensAfter, limit)}
+	}
+	return summary, Outcome{}
+}
+
+// maxSummary is the most tokens that one summary may have. If it were near the
+// threshold, every prompt would be.
+func (c *Compactor) maxSummary() int {
+	if c.cfg.TokenThreshold == 0 {
+		return 1 << 30
+	}
+	return c.cfg.TokenThreshold / 4
 }
 
 // plan says what is to be compacted next in a log of the session.
@@ -239,7 +276,7 @@ func prose(content *genai.Content) *genai.Content {
 
 // summarize calls the summarizer in a goroutine of its own, so that one that
 // does not heed ctx holds up nobody but itself.
-func (c *Compactor) summarize(ctx context.Context, w Window) (SummarizeResult, error) {
+func (c *Compactor) summarize(ctx context.Context, s Summarizer, w Window) (SummarizeResult, error) {
 	type answer struct {
 		result SummarizeResult
 		err    error
@@ -257,7 +294,7 @@ func (c *Compactor) summarize(ctx context.Context, w Window) (SummarizeResult, e
 		var a answer
 		defer func() { answers <- a }()
 		defer recoverInto(&a.err)
-		a.result, a.err = summarizeWith(ctx, c.cfg.Summarizer, given)
+		a.result, a.err = summarizeWith(ctx, s, given)
 	})
 	select {
 	case a := <-answers:
@@ -335,10 +372,10 @@ func (c *Compactor) remember(session sessionKey, o Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := tryKey{session, o.Trigger}
-	switch o.Kind {
-	case Applied, Superseded:
+	switch {
+	case o.Kind == Applied && o.Reason == "", o.Kind == Superseded:
 		delete(c.tries, key)
-	case Declined, Failed:
+	case o.Kind == Declined, o.Kind == Failed, o.fellBack:
 		if len(c.tries) >= maxTries {
 			clear(c.tries)
 		}

@@ -38,7 +38,8 @@ const (
 // Outcome reports one compaction. Unless it is Applied the log is as it was.
 type Outcome struct {
 	Kind Kind
-	// Reason says why, in words, unless the outcome is Applied.
+	// Reason says why, in words. If the outcome is Applied it is empty, or says
+	// why an extract stands in for the summarizer's own summary.
 	Reason string
 	// Trigger is what started the compaction.
 	Trigger string
@@ -61,7 +62,8 @@ type Outcome struct {
 	// Err is the cause if the outcome is Failed, or Superseded.
 	Err error
 
-	waiting int // see Window
+	waiting  int  // see Window
+	fellBack bool // the summarizer was asked, and an extract stands in
 }
 
 // String is a line for a log.

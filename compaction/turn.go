@@ -28,8 +28,8 @@ func (p Prompt) reader() reader {
 // fail. It reports whether the prompt has to be built anew. Where the session
 // is being compacted in the background already, it waits for that instead.
 //
-// It never fails; see MaybeCompact. After a try that stored nothing it does
-// not try again until the prompt has grown.
+// It never fails; see MaybeCompact. Where the summarizer fails an extract stands
+// in, and the summarizer is not asked again until the prompt has grown.
 func (c *Compactor) BeforeModel(ctx context.Context, p Prompt) (changed bool) {
 	threshold := c.cfg.TokenThreshold
 	if threshold == 0 || c.sizeOf(p) < threshold {
@@ -49,8 +49,7 @@ func (c *Compactor) BeforeModel(ctx context.Context, p Prompt) (changed bool) {
 			return true
 		}
 	}
-	size := c.sizeOf(p)
-	for size >= threshold && c.mayTry(key, size) {
+	for size := c.sizeOf(p); size >= threshold; {
 		limits := tailLimits{retention: c.cfg.EventRetentionSize, worthwhile: threshold / 8}
 		outcome := c.onTurn(ctx, key, p, size, limits)
 		if outcome.Kind != Applied {
@@ -87,14 +86,19 @@ const defaultRetention = 8
 // onTurn summarizes the old part of a prompt, or what summaries there are, and
 // adds the summary to the handle of the run.
 func (c *Compactor) onTurn(ctx context.Context, key sessionKey, p Prompt, size int, limits tailLimits) Outcome {
-	outcome, event := c.try(ctx, key, func(events []*session.Event) (Window, bool) {
+	unpaid := !c.mayTry(key, size)
+	choose := func(events []*session.Event) (Window, bool) {
 		w, ok := selectFold(events, p.reader(), c.foldLimit())
 		if !ok {
 			w, ok = selectTail(events, p.reader(), limits)
 		}
-		w.Trigger, w.waiting = TriggerTokenThreshold, size
+		w.Trigger, w.waiting, w.unpaid = TriggerTokenThreshold, size, unpaid
 		return w, ok
-	})
+	}
+	if _, due := choose(eventsOf(p.Session)); !due {
+		return Outcome{Kind: NothingToDo, Reason: reasonNothing}
+	}
+	outcome, event := c.try(ctx, key, choose)
 	if event != nil {
 		session.AppendToHandle(p.Session, event.Clone(), nil)
 	}
@@ -128,8 +132,8 @@ func (c *Compactor) early(events []*session.Event, key sessionKey) (Window, bool
 	return w, ok
 }
 
-// mayTry reports whether a prompt of that size may be summarized: not again
-// after a try that stored nothing, until it has grown, each time by twice as
+// mayTry reports whether the summarizer may be asked about a prompt of that
+// size: after a try that failed not until it has grown, each time by twice as
 // much.
 func (c *Compactor) mayTry(key sessionKey, size int) bool {
 	failed := c.failedTries(key, TriggerTokenThreshold)

@@ -31,8 +31,9 @@ type Window struct {
 	// Branch and Scope are those of the events.
 	Branch, Scope string
 
-	level   int // see manifest
-	waiting int // invocations, or summaries, there were to choose from
+	level   int  // see manifest
+	waiting int  // invocations or summaries there were to choose from, or tokens
+	unpaid  bool // an extract must do: the summarizer failed not long ago
 }
 
 // SelectEventsToCompact chooses the window of the next summary as the sliding

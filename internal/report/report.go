@@ -9,7 +9,7 @@
 //
 // "Raw" is the prompt without compaction, "compacted" the one that was really
 // sent. A turn is one user message and everything until the agent's final
-// answer; its prompt is that of its last model call.
+// answer; its prompt is the one that would be sent after it.
 package report
 
 // Result is what a replay found. Its JSON is stable.
@@ -70,7 +70,7 @@ type ExactValues struct {
 // Series is the prompt's size, turn by turn.
 type Series []Turn
 
-// Turn is the prompt's size at the end of a turn.
+// Turn is the prompt's size after a turn, and after the compaction that follows.
 type Turn struct {
 	// Turn is the turn's number, from 1.
 	Turn int `json:"turn"`
