@@ -42,8 +42,12 @@ type tryKey struct {
 // tries are those in a row that stored nothing.
 type tries struct {
 	n       int
-	waiting int // new invocations at the last one
+	waiting int // what was waiting at the last one, see Window
 }
+
+// unpaidRollups counts, in place of a trigger, the rollups for which an extract
+// stood in. waiting is how many more are made without asking the summarizer.
+const unpaidRollups = "unpaid rollups"
 
 // NewCompactor returns a Compactor for the sessions of service. cfg must be
 // valid and have a Summarizer; it is copied.
@@ -176,8 +180,9 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 		outcome.Usage = result.Usage
 		summary, unfit = c.accept(result, err, &outcome)
 	}
-	if unfit.Kind != "" && window.Trigger == TriggerTokenThreshold {
-		// The prompt must become smaller now, whatever the summarizer does.
+	if unfit.Kind != "" && window.Trigger != TriggerSlidingWindow {
+		// The prompt must become smaller now, or summaries stay few, whatever
+		// the summarizer does. A window of new events can wait.
 		extract, err := c.summarize(ctx, ExtractiveSummarizer{MaxTokens: c.maxSummary() / 2}, window)
 		if text, still := c.accept(extract, err, &outcome); still.Kind == "" {
 			summary, outcome.Reason, unfit = text, "an extract stands in: "+unfit.Reason, Outcome{}
@@ -235,7 +240,9 @@ func (c *Compactor) plan(events []*session.Event, key sessionKey) (Window, bool)
 	if w, ok := c.early(events, key); ok {
 		return w, true
 	}
-	return plan(events, c.rollupSize(key), c.selection(key))
+	w, ok := plan(events, c.rollupSize(key), c.selection(key))
+	w.unpaid = w.Trigger == TriggerRollup && c.failedTries(key, unpaidRollups).waiting > 0
+	return w, ok
 }
 
 // ended is o with how it ended taken from other.
@@ -368,18 +375,33 @@ const (
 	maxTries = 4096
 )
 
+// remember counts tries that the summarizer failed, so that it is not asked
+// again at once.
 func (c *Compactor) remember(session sessionKey, o Outcome) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := tryKey{session, o.Trigger}
+	key, unpaid := tryKey{session, o.Trigger}, tryKey{session, unpaidRollups}
+	if len(c.tries) >= maxTries {
+		clear(c.tries)
+	}
+	extract := o.Kind == Applied && o.Reason != ""
 	switch {
-	case o.Kind == Applied && o.Reason == "", o.Kind == Superseded:
+	case extract && o.Trigger == TriggerRollup:
+		t := c.tries[unpaid]
+		if o.fellBack {
+			t = tries{n: t.n + 1, waiting: 1 << min(t.n, maxDoublings)}
+		} else {
+			t.waiting--
+		}
+		c.tries[unpaid] = t
 		delete(c.tries, key)
 	case o.Kind == Declined, o.Kind == Failed, o.fellBack:
-		if len(c.tries) >= maxTries {
-			clear(c.tries)
-		}
 		c.tries[key] = tries{n: c.tries[key].n + 1, waiting: o.waiting}
+	case o.Kind == Applied && !extract, o.Kind == Superseded:
+		delete(c.tries, key)
+		if o.Trigger == TriggerRollup {
+			delete(c.tries, unpaid)
+		}
 	}
 }
 

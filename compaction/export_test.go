@@ -11,3 +11,6 @@ func SelectTail(events []*session.Event, agent, branch, scope, invocation string
 func Reported(events []*session.Event, agent, branch string) (int, bool) {
 	return reported(events, reader{agent: agent, branch: branch})
 }
+
+// EstimateRequest is estimateRequest for tests.
+var EstimateRequest = estimateRequest

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/libtnb/sqlite"
 	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
@@ -23,6 +26,8 @@ import (
 	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/runner"
 	"github.com/recap-adk/recap/session"
+	"github.com/recap-adk/recap/session/database"
+	"github.com/recap-adk/recap/session/sessiontest"
 )
 
 func TestMain(m *testing.M) {
@@ -701,31 +706,42 @@ func TestConcurrentRuns(t *testing.T) {
 	}
 }
 
+// BenchmarkTurn measures a turn of a session with so many events, compaction on.
 func BenchmarkTurn(b *testing.B) {
-	for _, events := range []int{100, 1000, 10000} {
-		b.Run(fmt.Sprintf("store=memory/events=%d", events), func(b *testing.B) {
-			benchmarkTurn(b, session.InMemoryService(), events)
-		})
+	for store, open := range map[string]func(b *testing.B) session.Service{
+		"memory": func(*testing.B) session.Service { return session.InMemoryService() },
+		"sqlite": openSQLite,
+	} {
+		for _, events := range []int{100, 1000, 10000} {
+			b.Run(fmt.Sprintf("store=%s/events=%d", store, events), func(b *testing.B) {
+				benchmarkTurn(b, open(b), events)
+			})
+		}
 	}
 }
 
-// benchmarkTurn measures a turn on a session of that many events, compaction
-// on.
-func benchmarkTurn(b *testing.B, service session.Service, events int) {
-	ctx := b.Context()
-	created, err := service.Create(ctx, &session.CreateRequest{AppName: "app", UserID: "ada", SessionID: "s1"})
+func openSQLite(b *testing.B) session.Service {
+	service, err := database.NewSessionService(sqlite.Open(filepath.Join(b.TempDir(), "s.db") + "?_pragma=journal_mode(WAL)"))
 	if err != nil {
 		b.Fatal(err)
 	}
-	text := strings.Repeat("something that was said. ", 20)
-	for i := range events {
-		event := session.NewEvent(ctx, fmt.Sprint("i", i/2))
-		event.Author = []string{"user", "agent"}[i%2]
-		event.Content = genai.NewContentFromText(text, genai.RoleModel)
-		if err := service.AppendEvent(ctx, created.Session, event); err != nil {
-			b.Fatal(err)
-		}
+	if err := database.AutoMigrate(service); err != nil {
+		b.Fatal(err)
 	}
+	b.Cleanup(func() {
+		if err := service.(io.Closer).Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	return service
+}
+
+func benchmarkTurn(b *testing.B, service session.Service, events int) {
+	ctx := b.Context()
+	if _, err := sessiontest.Fill(ctx, service, "app", "ada", "s1", events); err != nil {
+		b.Fatal(err)
+	}
+	text := strings.Repeat("something that was said. ", 20)
 	a, err := llmagent.New(llmagent.Config{Name: "agent", Model: modeltest.Echo{}})
 	if err != nil {
 		b.Fatal(err)

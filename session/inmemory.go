@@ -63,6 +63,9 @@ func (s *inMemoryService) Create(ctx context.Context, req *CreateRequest) (*Crea
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if s.sessions[key] != nil {
 		return nil, fmt.Errorf("session %q of user %q: %w", id, req.UserID, ErrExists)
 	}
@@ -72,9 +75,12 @@ func (s *inMemoryService) Create(ctx context.Context, req *CreateRequest) (*Crea
 	return &CreateResponse{Session: s.snapshot(key, stored, nil)}, nil
 }
 
-func (s *inMemoryService) Get(_ context.Context, req *GetRequest) (*GetResponse, error) {
+func (s *inMemoryService) Get(ctx context.Context, req *GetRequest) (*GetResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	key := keyOf(req.AppName, req.UserID, req.SessionID)
 	stored := s.sessions[key]
 	if stored == nil {
@@ -91,9 +97,12 @@ func (s *inMemoryService) Get(_ context.Context, req *GetRequest) (*GetResponse,
 	return &GetResponse{Session: s.snapshot(key, stored, slices.Clone(events))}, nil
 }
 
-func (s *inMemoryService) List(_ context.Context, req *ListRequest) (*ListResponse, error) {
+func (s *inMemoryService) List(ctx context.Context, req *ListRequest) (*ListResponse, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	response := &ListResponse{}
 	for key, stored := range s.sessions {
 		if key.app == req.AppName && (req.UserID == "" || key.user == req.UserID) {
@@ -104,9 +113,12 @@ func (s *inMemoryService) List(_ context.Context, req *ListRequest) (*ListRespon
 	return response, nil
 }
 
-func (s *inMemoryService) Delete(_ context.Context, req *DeleteRequest) error {
+func (s *inMemoryService) Delete(ctx context.Context, req *DeleteRequest) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	delete(s.sessions, keyOf(req.AppName, req.UserID, req.SessionID))
 	return nil
 }
@@ -129,6 +141,9 @@ func (s *inMemoryService) store(ctx context.Context, handle Session, event *Even
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	log := s.sessions[key]
 	if log == nil {
 		return nil, fmt.Errorf("session %q of user %q: %w", key.id, key.user, ErrNotFound)
@@ -150,7 +165,9 @@ func (s *inMemoryService) store(ctx context.Context, handle Session, event *Even
 
 	log.events = append(log.events, stored)
 	log.ids[stored.ID] = true
-	log.updated = stored.Timestamp
+	if stored.Timestamp.After(log.updated) {
+		log.updated = stored.Timestamp
+	}
 	if stored.Actions.Compaction != nil {
 		log.lastCompaction = stored.ID
 	}

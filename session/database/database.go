@@ -1,0 +1,223 @@
+// Package database stores sessions in a SQL database, in the tables of adk-go.
+//
+//	service, err := database.NewSessionService(sqlite.Open("sessions.db"))
+//	if err != nil {
+//		return err
+//	}
+//	if err := database.AutoMigrate(service); err != nil {
+//		return err
+//	}
+//	created, err := service.Create(ctx, &session.CreateRequest{AppName: "shop", UserID: "ada"})
+//
+// The dialector is any GORM dialector for SQLite, such as that of
+// github.com/libtnb/sqlite; this package imports no driver.
+//
+// # Tables
+//
+// Tables, columns and encodings are those of adk-go v2, so that a database of
+// either can be used by the other:
+//
+//	sessions     app_name, user_id, id | state, create_time, update_time
+//	events       id, app_name, user_id, session_id | everything of an event
+//	app_states   app_name | state, update_time
+//	user_states  app_name, user_id | state, update_time
+//
+// The columns before the bar are the primary key. There is no table and no
+// column beside these. AutoMigrate creates what is missing, gives the events of
+// an adk-go v1 database the columns that v2 added, and adds indexes by which an
+// append and a read cost the same however many other sessions there are. An
+// adk-go v2 database works without them, more slowly.
+//
+// # Encodings
+//
+//   - state and the parts of an event are JSON text, NULL where there is
+//     nothing. Values of app_states and user_states are stored without the
+//     prefix of their key.
+//   - actions is a blob of JSON. A compaction record in it has its times in
+//     RFC 3339, as adk-go has them. Names may be those of adk-go v1, which had
+//     no JSON tags.
+//   - In SQLite a time is text, "2006-01-02 15:04:05.999999+00:00". This
+//     package writes UTC; a database that adk-go wrote may hold other zones,
+//     whose text does not sort as the times do, and such rows are found and
+//     put in order apart.
+//   - Fields of an event that have no column are under "recap" in
+//     custom_metadata, in the object "event", and are taken out again on
+//     reading: model version, finish reason, transcriptions, log
+//     probabilities, and the handle for resuming a live session.
+//
+// # Concurrency
+//
+// An append is one transaction that holds the write lock from its start. Any
+// number of goroutines and processes may append to one database: they wait for
+// each other. In SQLite, readers and writers wait for each other too unless the
+// database is in WAL mode, which is the caller's choice and worth making:
+//
+//	sqlite.Open("sessions.db?_pragma=journal_mode(WAL)")
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"gorm.io/gorm"
+	"gorm.io/gorm/logger"
+
+	"github.com/recap-adk/recap/session"
+)
+
+// NewSessionService returns a service that stores sessions in the database of
+// dialector. The tables must be there before it is used: see AutoMigrate.
+//
+// A SQLite database in memory is used over one connection, to which the pool is
+// limited. The service is also an io.Closer that closes the database.
+func NewSessionService(dialector gorm.Dialector, opts ...gorm.Option) (session.Service, error) {
+	if dialector == nil {
+		return nil, errors.New("session/database: no dialector")
+	}
+	d, err := dialectOf(dialector.Name())
+	if err != nil {
+		return nil, err
+	}
+	orm, err := gorm.Open(dialector, opts...)
+	if err != nil {
+		return nil, fmt.Errorf("session/database: open: %w", err)
+	}
+	pool, err := orm.DB()
+	if err != nil {
+		return nil, fmt.Errorf("session/database: open: %w", err)
+	}
+	if err := d.open(pool); err != nil {
+		return nil, fmt.Errorf("session/database: open: %w", err)
+	}
+	return &service{
+		orm: orm, pool: pool, dialect: d,
+		queries: newQueries(orm, d),
+		writing: make(chan struct{}, 1),
+	}, nil
+}
+
+// AutoMigrate creates the tables and indexes that are missing, and adds the
+// columns that an adk-go v1 database lacks. It changes no row, and may be
+// called by many processes, at every start. The service must be one of
+// NewSessionService.
+func AutoMigrate(svc session.Service) error {
+	s, ok := svc.(*service)
+	if !ok {
+		return fmt.Errorf("session/database: AutoMigrate: %T is not a service of this package", svc)
+	}
+	ctx := context.Background()
+	err := s.write(ctx, func(tx transaction) error {
+		orm := s.ormOn(ctx, tx)
+		for _, table := range tables {
+			if err := migrate(orm, table); err != nil {
+				return err
+			}
+		}
+		for _, index := range s.dialect.indexes {
+			if _, err := tx.ExecContext(ctx, index); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("session/database: AutoMigrate: %w", err)
+	}
+	return nil
+}
+
+// service is the session.Service of this package.
+type service struct {
+	orm     *gorm.DB
+	pool    *sql.DB
+	dialect *dialect
+	queries *queries
+	// writing is held by the one goroutine that writes. Goroutines queue up
+	// for it in order; left to the database they would poll, and a slow one
+	// could wait without end.
+	writing chan struct{}
+}
+
+// Close closes the database.
+func (s *service) Close() error { return s.pool.Close() }
+
+// write runs do in a transaction that no other write overlaps.
+func (s *service) write(ctx context.Context, do func(transaction) error) error {
+	select {
+	case s.writing <- struct{}{}:
+		defer func() { <-s.writing }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.transact(ctx, true, do)
+}
+
+// read runs do in a transaction in which nothing changes.
+func (s *service) read(ctx context.Context, do func(transaction) error) error {
+	return s.transact(ctx, false, do)
+}
+
+func (s *service) transact(ctx context.Context, write bool, do func(transaction) error) (err error) {
+	conn, err := s.pool.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	tx, err := s.dialect.begin(ctx, conn, write)
+	if err != nil {
+		return err
+	}
+	committed := false
+	defer func() {
+		if !committed {
+			// An error here says only that the database has rolled back itself.
+			_ = tx.Rollback()
+		}
+	}()
+	if err := do(tx); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	committed = true
+	return nil
+}
+
+// ormOn is GORM on the connection of a transaction.
+func (s *service) ormOn(ctx context.Context, tx transaction) *gorm.DB {
+	orm := s.orm.Session(&gorm.Session{Context: ctx, Logger: logger.Discard})
+	orm.Statement.ConnPool = tx
+	return orm
+}
+
+// explain adds to err that AutoMigrate was not called, if that is the reason.
+func (s *service) explain(ctx context.Context, err error) error {
+	for _, known := range []error{session.ErrNotFound, session.ErrExists, session.ErrSuperseded, context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, known) {
+			return err
+		}
+	}
+	migrator := s.orm.Session(&gorm.Session{Context: ctx, Logger: logger.Discard}).Migrator()
+	there, listErr := migrator.GetTables()
+	if listErr != nil {
+		return err // which is worse than a missing table
+	}
+	for _, table := range tables {
+		if !slices.Contains(there, table.TableName()) {
+			return fmt.Errorf("the database has no table %s, AutoMigrate creates it: %w", table.TableName(), err)
+		}
+	}
+	for _, column := range columnsOfV2 {
+		if !migrator.HasColumn(&storedEvent{}, column) {
+			return fmt.Errorf("the database is of adk-go v1 (events has no column %s), AutoMigrate upgrades it: %w", column, err)
+		}
+	}
+	return err
+}
