@@ -142,6 +142,41 @@ func (c *Compactor) try(ctx context.Context, key sessionKey, choose func([]*sess
 	return outcome, event
 }
 
+// Compact summarizes, once, all completed invocations that no summary covers
+// yet, however few they are; or, if there are none, merges summaries that can be
+// merged. It reads the session that handle names anew. See MaybeCompact.
+func (c *Compactor) Compact(ctx context.Context, handle session.Session) Outcome {
+	key := keyOf(handle)
+	_, release, err := c.acquire(ctx, key)
+	if err != nil {
+		return failed(err)
+	}
+	defer release()
+	outcome, _ := c.try(ctx, key, c.PlanCompact)
+	return outcome
+}
+
+// PlanCompact is what Compact would do with a log. It reports false if that is
+// nothing.
+func (c *Compactor) PlanCompact(events []*session.Event) (Window, bool) {
+	s := c.selection(sessionKey{})
+	s.need, s.take = 1, len(events)
+	if w, ok := selectWindow(events, s); ok {
+		w.Trigger = TriggerManual
+		return w, true
+	}
+	return selectRollup(events, 2)
+}
+
+// MaxToolOutput is the bound on older tool results in a prompt, in tokens, and
+// the number of newest events for which it does not hold.
+func (c *Compactor) MaxToolOutput() (tokens, recent int) {
+	if c.cfg.EventRetentionSize > 0 {
+		return c.cfg.MaxToolOutput, c.cfg.EventRetentionSize
+	}
+	return c.cfg.MaxToolOutput, 10
+}
+
 // Wait waits until every summarizer that was called has returned, also those
 // that MaybeCompact gave up on, or until ctx is done.
 func (c *Compactor) Wait(ctx context.Context) error {
@@ -178,13 +213,13 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 		var result SummarizeResult
 		result, err = c.summarize(ctx, c.cfg.Summarizer, window)
 		outcome.Usage = result.Usage
-		summary, unfit = c.accept(result, err, &outcome)
+		summary, unfit = c.accept(ctx, result, err, &outcome)
 	}
 	if unfit.Kind != "" && window.Trigger != TriggerSlidingWindow {
 		// The prompt must become smaller now, or summaries stay few, whatever
 		// the summarizer does. A window of new events can wait.
 		extract, err := c.summarize(ctx, ExtractiveSummarizer{MaxTokens: c.maxSummary() / 2}, window)
-		if text, still := c.accept(extract, err, &outcome); still.Kind == "" {
+		if text, still := c.accept(ctx, extract, err, &outcome); still.Kind == "" {
 			summary, outcome.Reason, unfit = text, "an extract stands in: "+unfit.Reason, Outcome{}
 			outcome.fellBack = !window.unpaid
 		}
@@ -193,10 +228,13 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 		return outcome.ended(unfit), nil
 	}
 
+	if err := c.recheck(ctx, key, read.Session); err != nil {
+		return outcome.ended(superseded(err)), nil
+	}
 	event := CreateCompactionEvent(ctx, window, SummarizeResult{Content: summary, Usage: outcome.Usage})
 	switch err := c.service.AppendEvent(ctx, read.Session, event); {
 	case errors.Is(err, session.ErrSuperseded):
-		return outcome.ended(Outcome{Kind: Superseded, Reason: "another compaction of the session was stored first", Err: err}), nil
+		return outcome.ended(superseded(err)), nil
 	case err != nil:
 		return outcome.ended(failed(fmt.Errorf("storing the summary: %w", err))), nil
 	}
@@ -204,13 +242,39 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 	return outcome, event
 }
 
+// recheck finds out, in a service that does not check it when it appends,
+// whether another compaction was stored since the session was read.
+func (c *Compactor) recheck(ctx context.Context, key sessionKey, read session.Session) error {
+	if _, checks := c.service.(session.ConditionalService); checks {
+		return nil
+	}
+	now, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
+	if err != nil {
+		return err
+	}
+	if session.LastCompactionID(now.Session.Events()) != session.LastCompactionID(read.Events()) {
+		return session.ErrSuperseded
+	}
+	return nil
+}
+
+func superseded(err error) Outcome {
+	if !errors.Is(err, session.ErrSuperseded) {
+		return failed(err)
+	}
+	return Outcome{Kind: Superseded, Reason: "another compaction of the session was stored first", Err: err}
+}
+
 // accept returns the text of a summary, or how the compaction ends because it
 // is not fit to stand in for the events.
-func (c *Compactor) accept(result SummarizeResult, err error, outcome *Outcome) (*genai.Content, Outcome) {
+func (c *Compactor) accept(ctx context.Context, result SummarizeResult, err error, outcome *Outcome) (*genai.Content, Outcome) {
 	if err != nil {
 		return nil, failed(err)
 	}
-	summary := prose(result.Content)
+	summary, err := c.rewritten(ctx, prose(result.Content))
+	if err != nil {
+		return nil, failed(err)
+	}
 	if summary == nil {
 		return nil, Outcome{Kind: Declined, Reason: "the summarizer returned no text"}
 	}
@@ -224,6 +288,19 @@ func (c *Compactor) accept(result SummarizeResult, err error, outcome *Outcome) 
 			"the summary is more than a quarter of TokenThreshold (%d tokens, %d at most)", outcome.TokensAfter, limit)}
 	}
 	return summary, Outcome{}
+}
+
+// rewritten is a summary as the application wants it stored.
+func (c *Compactor) rewritten(ctx context.Context, summary *genai.Content) (_ *genai.Content, err error) {
+	if summary == nil || c.cfg.RewriteSummary == nil {
+		return summary, nil
+	}
+	defer recoverInto(&err, "RewriteSummary")
+	text, err := c.cfg.RewriteSummary(ctx, proseOf(summary))
+	if err != nil {
+		return nil, fmt.Errorf("RewriteSummary: %w", err)
+	}
+	return prose(genai.NewContentFromText(text, genai.RoleModel)), nil
 }
 
 // maxSummary is the most tokens that one summary may have. If it were near the
@@ -288,6 +365,9 @@ func (c *Compactor) summarize(ctx context.Context, s Summarizer, w Window) (Summ
 		result SummarizeResult
 		err    error
 	}
+	if err := ctx.Err(); err != nil {
+		return SummarizeResult{}, err // no model call is worth it any more
+	}
 	// The summarizer gets copies, and no more than what it is to read.
 	given := material{all: make([]*session.Event, len(w.Events))}
 	for i, e := range w.Events {
@@ -300,7 +380,7 @@ func (c *Compactor) summarize(ctx context.Context, s Summarizer, w Window) (Summ
 	c.working.Go(func() {
 		var a answer
 		defer func() { answers <- a }()
-		defer recoverInto(&a.err)
+		defer recoverInto(&a.err, "the summarizer")
 		a.result, a.err = summarizeWith(ctx, s, given)
 	})
 	select {
@@ -323,10 +403,10 @@ func givenCopy(e *session.Event) *session.Event {
 }
 
 // recoverInto turns a panic into an error.
-func recoverInto(err *error) {
+func recoverInto(err *error, who string) {
 	if value := recover(); value != nil {
-		slog.Error("compaction: the summarizer panicked", "panic", value, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("the summarizer panicked: %v", value)
+		slog.Error("compaction: "+who+" panicked", "panic", value, "stack", string(debug.Stack()))
+		*err = fmt.Errorf("%s panicked: %v", who, value)
 	}
 }
 

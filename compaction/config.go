@@ -45,6 +45,7 @@
 package compaction
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -70,6 +71,15 @@ type Config struct {
 	// Summarizer writes the summaries. Nil means an LLMSummarizer on the model
 	// of the root agent, which falls back on an ExtractiveSummarizer.
 	Summarizer Summarizer
+
+	// MaxToolOutput bounds, in tokens, what the model is shown of each older
+	// tool result: its head and tail. The newest EventRetentionSize events, or
+	// 10, are shown whole, and the log keeps all of it. 0 is no bound.
+	MaxToolOutput int
+
+	// RewriteSummary, if set, may change the text of each summary before it is
+	// stored, such as to redact it. An error means that nothing is stored.
+	RewriteSummary func(ctx context.Context, text string) (string, error)
 
 	// Blocking makes a run wait for the compaction that follows it. Otherwise
 	// that is done in the background.
@@ -105,6 +115,7 @@ func (c *Config) Validate() error {
 		{"OverlapSize", c.OverlapSize},
 		{"TokenThreshold", c.TokenThreshold},
 		{"EventRetentionSize", c.EventRetentionSize},
+		{"MaxToolOutput", c.MaxToolOutput},
 		{"Timeout", int(c.Timeout)},
 	} {
 		if field.value < 0 {

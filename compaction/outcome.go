@@ -30,6 +30,8 @@ const (
 	TriggerSlidingWindow = "sliding_window"
 	// TriggerTokenThreshold: a prompt reached TokenThreshold.
 	TriggerTokenThreshold = "token_threshold"
+	// TriggerManual: the application asked for it.
+	TriggerManual = "manual"
 	// TriggerRollup: summaries of one level stood side by side. The ADK family
 	// has no such trigger.
 	TriggerRollup = "rollup"

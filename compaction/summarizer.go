@@ -94,7 +94,7 @@ func (f fallback) summarize(ctx context.Context, m material) (SummarizeResult, e
 
 // try asks the primary. Its panic is an error like any other.
 func (f fallback) try(ctx context.Context, m material) (result SummarizeResult, err error) {
-	defer recoverInto(&err)
+	defer recoverInto(&err, "the summarizer")
 	return summarizeWith(ctx, f.primary, m)
 }
 

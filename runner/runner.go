@@ -31,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -276,6 +277,44 @@ func (r *Runner) compact(ctx context.Context, s session.Session) {
 	default:
 		r.background.start(ctx, s)
 	}
+}
+
+// ErrCompactionOff is returned by Compact and Plan of a Runner without
+// CompactionConfig.
+var ErrCompactionOff = errors.New("compaction is off: CompactionConfig is nil")
+
+// Compact summarizes the completed invocations of a session that no summary
+// covers yet, now and however few they are. What happened is in the outcome;
+// an error says that the session could not be read.
+func (r *Runner) Compact(ctx context.Context, userID, sessionID string) (compaction.Outcome, error) {
+	s, err := r.existing(ctx, userID, sessionID)
+	if err != nil {
+		return compaction.Outcome{}, err
+	}
+	return r.compactor.Compact(ctx, s), nil
+}
+
+// Plan is what Compact would do, without doing it. It reports false if that is
+// nothing.
+func (r *Runner) Plan(ctx context.Context, userID, sessionID string) (compaction.Window, bool, error) {
+	s, err := r.existing(ctx, userID, sessionID)
+	if err != nil {
+		return compaction.Window{}, false, err
+	}
+	window, ok := r.compactor.PlanCompact(slices.Collect(s.Events().All()))
+	return window, ok, nil
+}
+
+// existing reads a session that is to be compacted.
+func (r *Runner) existing(ctx context.Context, userID, sessionID string) (session.Session, error) {
+	if r.compactor == nil {
+		return nil, fmt.Errorf("runner: %w", ErrCompactionOff)
+	}
+	got, err := r.cfg.SessionService.Get(ctx, &session.GetRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID})
+	if err != nil {
+		return nil, fmt.Errorf("runner: %w", err)
+	}
+	return got.Session, nil
 }
 
 // Flush waits until the compactions that were started are done, or until ctx

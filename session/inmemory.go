@@ -22,6 +22,9 @@ func InMemoryService() Service {
 	}
 }
 
+// AppendsConditionally is there for ConditionalService.
+func (*inMemoryService) AppendsConditionally() {}
+
 type userKey struct{ app, user string }
 
 type sessionKey struct {

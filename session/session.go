@@ -102,6 +102,15 @@ type Service interface {
 	AppendEvent(context.Context, Session, *Event) error
 }
 
+// ConditionalService is a Service that keeps the condition of AppendEvent on
+// compaction events. The services of this module do. Of any other the
+// compactor reads the session again just before it appends.
+type ConditionalService interface {
+	Service
+	// AppendsConditionally does nothing.
+	AppendsConditionally()
+}
+
 // Session is a handle on a session, as a Service read it. It is safe for
 // concurrent use.
 type Session interface {

@@ -16,5 +16,5 @@ func Example() {
 	}
 	fmt.Println(counter.Request(prompt, nil), "tokens of", tokens.Name)
 	// Output:
-	// 15 tokens of o200k
+	// 23 tokens of o200k
 }

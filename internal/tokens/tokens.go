@@ -91,7 +91,9 @@ const perContent = 4
 func (c *Counter) Request(contents []*genai.Content, config *genai.GenerateContentConfig) int {
 	n := 0
 	for _, content := range contents {
-		n += c.Content(content) + perContent
+		if content != nil {
+			n += c.Content(content) + perContent
+		}
 	}
 	if config == nil {
 		return n

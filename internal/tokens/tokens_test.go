@@ -80,10 +80,10 @@ func TestRequest(t *testing.T) {
 		SystemInstruction: genai.NewContentFromText("Be kind.", genai.RoleUser),
 		Tools:             []*genai.Tool{nil, {FunctionDeclarations: []*genai.FunctionDeclaration{declaration}}},
 	}
-	if got, want := c.Request(contents, nil), 2; got != want {
+	if got, want := c.Request(contents, nil), 2+4; got != want {
 		t.Errorf("contents: %d tokens, want %d", got, want)
 	}
-	want := 2 + c.Text("Be kind.") + c.Text(`{"description":"Books a seat.","name":"book"}`)
+	want := 2 + 4 + c.Text("Be kind.") + 4 + c.Text(`{"description":"Books a seat.","name":"book"}`)
 	if got := c.Request(contents, config); got != want {
 		t.Errorf("with config: %d tokens, want %d", got, want)
 	}

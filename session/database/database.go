@@ -141,6 +141,9 @@ type service struct {
 	writing chan struct{}
 }
 
+// AppendsConditionally is there for session.ConditionalService.
+func (*service) AppendsConditionally() {}
+
 // Close closes the database.
 func (s *service) Close() error { return s.pool.Close() }
 
