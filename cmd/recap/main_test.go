@@ -197,3 +197,24 @@ func TestAirline(t *testing.T) {
 }
 
 func share(p report.Pair) float64 { return float64(p.Compacted) / float64(p.Raw) }
+
+// TestReadme: the README shows what its command prints, but for times and the
+// name of the temporary database.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir("../..")
+	var stdout, stderr bytes.Buffer
+	db := filepath.Join(t.TempDir(), "s.db")
+	if status := run([]string{"replay", "examples/conversations/kitchen-renovation.json", "--db", db}, &stdout, &stderr); status != 0 {
+		t.Fatalf("exit status %d: %s", status, stderr.String())
+	}
+	for line := range strings.Lines(stdout.String()) {
+		varies := strings.Contains(line, "Time a turn") || strings.Contains(line, "Database")
+		if !varies && !strings.Contains(string(readme), line) {
+			t.Errorf("the README lacks the line: %s", line)
+		}
+	}
+}
