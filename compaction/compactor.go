@@ -168,13 +168,14 @@ func (c *Compactor) PlanCompact(events []*session.Event) (Window, bool) {
 	return selectRollup(events, 2)
 }
 
-// MaxToolOutput is the bound on older tool results in a prompt, in tokens, and
-// the number of newest events for which it does not hold.
-func (c *Compactor) MaxToolOutput() (tokens, recent int) {
+// MaxToolOutput is the bound on older tool results in a prompt, in characters,
+// and the number of newest events for which it does not hold.
+func (c *Compactor) MaxToolOutput() (characters, recent int) {
+	const perToken = 4
 	if c.cfg.EventRetentionSize > 0 {
-		return c.cfg.MaxToolOutput, c.cfg.EventRetentionSize
+		return c.cfg.MaxToolOutput * perToken, c.cfg.EventRetentionSize
 	}
-	return c.cfg.MaxToolOutput, 10
+	return c.cfg.MaxToolOutput * perToken, 10
 }
 
 // Wait waits until every summarizer that was called has returned, also those
@@ -193,7 +194,7 @@ func (c *Compactor) Wait(ctx context.Context) error {
 	}
 }
 
-func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (Outcome, *session.Event) {
+func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (ended Outcome, stored *session.Event) {
 	read, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
 	if err != nil {
 		return failed(fmt.Errorf("reading the session: %w", err)), nil
@@ -202,6 +203,8 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 	if !ok {
 		return Outcome{Kind: NothingToDo, Reason: reasonNothing}, nil
 	}
+	ctx, span := c.startSpan(ctx, key, window)
+	defer func() { endSpan(span, ended) }()
 
 	outcome := Outcome{
 		Trigger: window.Trigger, Start: window.Start, End: window.End, Events: len(window.Events),
@@ -494,6 +497,7 @@ func (c *Compactor) report(ctx context.Context, outcome Outcome) {
 	default:
 		slog.WarnContext(ctx, outcome.String())
 	}
+	measure(ctx, outcome)
 	if c.cfg.OnOutcome == nil {
 		return
 	}

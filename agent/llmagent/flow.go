@@ -128,13 +128,17 @@ func (f *flow) contents(ctx agent.InvocationContext) []*genai.Content {
 	for e := range ctx.Session().Events().All() {
 		events = append(events, e)
 	}
-	return icontext.Contents(events, icontext.Options{
+	opts := icontext.Options{
 		Agent:           f.cfg.Name,
 		Branch:          ctx.Branch(),
 		Scope:           ctx.IsolationScope(),
-		Compacted:       ctx.Invocation().Compactor() != nil,
 		CurrentTurnOnly: f.cfg.IncludeContents == IncludeContentsNone,
-	})
+	}
+	if compactor := ctx.Invocation().Compactor(); compactor != nil {
+		opts.Compacted = true
+		opts.MaxToolOutput, opts.RecentEvents = compactor.MaxToolOutput()
+	}
+	return icontext.Contents(events, opts)
 }
 
 // responses are what the model, or a callback in its place, answers.

@@ -100,6 +100,7 @@ var coreDependencies = []struct{ pattern, why string }{
 	{"google.golang.org/genai/...", "its types are the module's contents, calls and schemas"},
 	{"github.com/google/jsonschema-go/...", "the schema of what a user is asked for is part of an event"},
 	{"github.com/google/uuid", "IDs of events and invocations"},
+	{"go.opentelemetry.io/otel/...", "the API, without which spans and metrics of an application miss compaction; no exporter"},
 }
 
 // pure lists packages, or files of them, that are functions of their input

@@ -41,6 +41,9 @@ type Options struct {
 	// Compacted applies the summaries of the log; without it they are left
 	// out and every event stands for itself.
 	Compacted bool
+	// MaxToolOutput, if positive, bounds the characters that are shown of each
+	// tool result, but for those among the last RecentEvents events.
+	MaxToolOutput, RecentEvents int
 	// CurrentTurnOnly leaves out all that was before the latest message of the
 	// user or of another agent.
 	CurrentTurnOnly bool
@@ -58,7 +61,16 @@ func Contents(events []*session.Event, opts Options) []*genai.Content {
 	if opts.CurrentTurnOnly {
 		view = currentTurn(view, opts.Agent)
 	}
-	b := &builder{agent: opts.Agent, pairs: NewPairs(ownEvents(visible, opts.Agent)), emitted: map[*session.Event]bool{}}
+	b := &builder{
+		agent:   opts.Agent,
+		pairs:   NewPairs(ownEvents(visible, opts.Agent)),
+		emitted: map[*session.Event]bool{},
+		limit:   opts.MaxToolOutput,
+		whole:   map[*session.Event]bool{},
+	}
+	for _, e := range view[max(0, len(view)-opts.RecentEvents):] {
+		b.whole[e] = true
+	}
 	return b.build(view)
 }
 
@@ -137,6 +149,8 @@ type builder struct {
 	agent    string
 	pairs    *Pairs
 	emitted  map[*session.Event]bool // call events that are in contents
+	limit    int                     // see Options.MaxToolOutput
+	whole    map[*session.Event]bool // events that are shown whole all the same
 	contents []*genai.Content
 }
 
@@ -209,7 +223,7 @@ func (b *builder) addCalls(e *session.Event) {
 		case IsFrameworkCall(c.Call.Name):
 			dropped[c.Call] = true
 		case latest != nil:
-			answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: clone.Of(latest.Response)})
+			answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: b.shown(latest)})
 		case c.LongRunning:
 			answers.Parts = append(answers.Parts, &genai.Part{FunctionResponse: &genai.FunctionResponse{
 				ID: c.Call.ID, Name: c.Call.Name, Response: map[string]any{"status": "pending"},
@@ -229,6 +243,24 @@ func (b *builder) addCalls(e *session.Event) {
 	}
 	b.add(said)
 	b.add(answers)
+}
+
+// shown is a tool result as the model is shown it: whole, or its head and tail
+// with what was left out and where the rest is.
+func (b *builder) shown(r *Response) *genai.FunctionResponse {
+	if b.limit <= 0 || b.whole[r.Event] {
+		return clone.Of(r.Response)
+	}
+	text := []rune(compactJSON(r.Response.Response))
+	if len(text) <= b.limit+len(r.Event.ID)+80 { // the note is not worth it
+		return clone.Of(r.Response)
+	}
+	head := b.limit * 2 / 3
+	tail := b.limit - head
+	return &genai.FunctionResponse{ID: r.Response.ID, Name: r.Response.Name, Response: map[string]any{
+		"shortened": fmt.Sprintf("%s [%d characters left out; the whole result is in event %s] %s",
+			string(text[:head]), len(text)-b.limit, r.Event.ID, string(text[len(text)-tail:])),
+	}}
 }
 
 // message is the content of an event that holds no calls, without the
