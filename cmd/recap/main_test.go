@@ -109,6 +109,9 @@ func TestEveryEventIsStored(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			db := filepath.Join(t.TempDir(), "s.db")
 			result := replayJSON(t, path, "--db", db, "--session", "s")
+			if name == "airline-support.json" {
+				checkAirline(t, result)
+			}
 			c, err := conversation.Load(path)
 			if err != nil {
 				t.Fatal(err)
@@ -175,13 +178,8 @@ func partsOf(c *conversation.Conversation) []*genai.Part {
 	return parts
 }
 
-// TestAirline: the figures that compaction with the default config is made for.
-func TestAirline(t *testing.T) {
-	path := conversations(t)["airline-support.json"]
-	if path == "" {
-		t.Skip("no shared data")
-	}
-	result := replayJSON(t, path, "--db", filepath.Join(t.TempDir(), "s.db"))
+// checkAirline: the figures that compaction with the default config is made for.
+func checkAirline(t *testing.T, result report.Result) {
 	at10 := share(result.PromptTokensAt10)
 	billed := share(result.BilledPromptTokens)
 	t.Logf("prompt after 10 invocations %.1f %%, billed %.1f %%, exact values %+v", 100*at10, 100*billed, result.ExactValues)
