@@ -30,13 +30,13 @@ type ExtractiveSummarizer struct {
 	// MaxTokens bounds the extract, by estimate and without that list. 0 means
 	// a twelfth of the tokens of the events, but not more than 54 and one for
 	// every 64 of them, nor less than 40; of summaries that are merged half,
-	// but not more than 400.
+	// but not more than 88.
 	MaxTokens int
 }
 
 const (
 	minExtractTokens = 40
-	maxMergedTokens  = 400
+	maxMergedTokens  = 88
 )
 
 func (s ExtractiveSummarizer) budget(events []*session.Event) int {

@@ -297,10 +297,10 @@ func keepValues(summary string, events []*session.Event) string {
 	var stated strings.Builder
 	for _, e := range events {
 		if record := e.Actions.Compaction; record != nil {
-			// Of an earlier summary what it lists.
-			for _, line := range strings.Split(record.Text(), "\n") {
-				if list, ok := strings.CutPrefix(line, statedHead); ok {
-					stated.WriteString(list + "\n")
+			// Of an earlier summary what it lists, or quotes of the user.
+			for line := range strings.Lines(record.Text()) {
+				if strings.HasPrefix(line, statedHead) || strings.HasPrefix(line, quotedHead) {
+					stated.WriteString(line)
 				}
 			}
 		} else if e.Author == "user" {
@@ -324,8 +324,12 @@ func keepValues(summary string, events []*session.Event) string {
 	return summary + "\n" + statedHead + list
 }
 
-// statedHead begins the list that keepValues adds.
-const statedHead = "The user also stated: "
+const (
+	// statedHead begins the list that keepValues adds.
+	statedHead = "The user also stated: "
+	// quotedHead begins a line of an extract that quotes the user.
+	quotedHead = "User: "
+)
 
 // proseOf is the text of content without thoughts.
 func proseOf(content *genai.Content) string {
