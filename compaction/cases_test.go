@@ -16,11 +16,9 @@ var deferred = map[string][]int{
 	"there is no flag: each strategy looks at what is new":            {33},
 	"a retention of 0 is refused":                                     {35},
 	"characters are counted within the other estimates":               {45},
-	"the step is part of the flow, see llmagent":                      {48, 96},
-	"end to end with tail retention is to come":                       {65, 69},
 	"equality fires in Recap as in adk-python, not in Java":           {89},
 	"there is no workflow agent yet":                                  {67},
-	"rewinds are adk-python's, and come with its databases":           {68},
+	"rewinds are adk-python's, and come with its databases":           {68, 69},
 	"rows of adk-python with pickled actions come with its databases": {78, 79},
 }
 

@@ -14,3 +14,6 @@ func Reported(events []*session.Event, agent, branch string) (int, bool) {
 
 // EstimateRequest is estimateRequest for tests.
 var EstimateRequest = estimateRequest
+
+// EstimateTokens is estimateTokens for tests.
+var EstimateTokens = estimateTokens

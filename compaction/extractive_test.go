@@ -32,15 +32,16 @@ func ExampleExtractiveSummarizer() {
 		i1 3 agent: resp a get_user_details {"name":"Ada"}
 		i1 4 agent: I can move it. There are three flights: HAT201, HAT202 and HAT203. Which one suits you?
 		i2 5 user: HAT202, and pay with my card 7447.
-		i2 6 agent: call b update_reservation {"reservation_id":"QX1","flight":"HAT202"}
-		i2 7 agent: resp b update_reservation {"status":"confirmed","total":112.5}
+		i2 6 agent: call b change {"no":"QX1","to":"HAT202"}
+		i2 7 agent: resp b change {"status":"ok","terms":"see the mail"}
 		i2 8 agent: Done! Your new flight is HAT202 for $112.50.
 	`)
 	result, err := compaction.ExtractiveSummarizer{}.SummarizeEvents(context.Background(), log)
 	fmt.Println(result.Content.Parts[0].Text, err)
 	// Output:
 	// User: I need to move my flight HAT170 to 2024-05-21.
-	// Done: update_reservation(flight=HAT202, reservation_id=QX1) -> status confirmed, total 112.5
+	// Agent: I can move it.
+	// Done: change(no=QX1, to=HAT202) -> status ok
 	// The user also stated: 7447 <nil>
 }
 

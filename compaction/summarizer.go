@@ -300,7 +300,7 @@ func keepValues(summary string, events []*session.Event) string {
 			// Of an earlier summary what it lists, or quotes of the user.
 			for line := range strings.Lines(record.Text()) {
 				if strings.HasPrefix(line, statedHead) || strings.HasPrefix(line, quotedHead) {
-					stated.WriteString(line)
+					stated.WriteString(line + "\n")
 				}
 			}
 		} else if e.Author == "user" {

@@ -159,14 +159,14 @@ func TestReported(t *testing.T) {
 			i1 1 worker: usage 5000
 			i1 2 formatter: usage 100`, 100},
 		{"the answer and what came since is added", "", `
-			i1 1 agent: usage 100 | 12345678
-			i2 2 user: 1234`, 103},
+			i1 1 agent: usage 100 | two words
+			i2 2 user: three more words`, 105},
 		{"never a sum of counts", "", `
 			i1 1 agent: usage 100
 			i1 2 agent: usage 120`, 120},
 		{"what is not seen counts for nothing", "", `
 			i1 1 agent: usage 100
-			i1 2 agent@other: usage 999 | 12345678`, 100},
+			i1 2 agent@other: usage 999 | two words`, 100},
 		{"none", "", `i1 1 user: hello`, -1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -185,7 +185,7 @@ func TestReported(t *testing.T) {
 func promptFor(handle session.Session, invocation string) compaction.Prompt {
 	return compaction.Prompt{
 		Session: handle, Agent: "agent", InvocationID: invocation,
-		Request: &model.LLMRequest{Contents: []*genai.Content{genai.NewContentFromText(strings.Repeat("x", 400), "user")}},
+		Request: &model.LLMRequest{Contents: []*genai.Content{genai.NewContentFromText(strings.Repeat("word ", 100), "user")}},
 	}
 }
 
