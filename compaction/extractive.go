@@ -27,7 +27,7 @@ import (
 // Exact values that the user stated and the extract left out are listed at its
 // end, as LLMSummarizer does.
 type ExtractiveSummarizer struct {
-	// MaxTokens bounds the extract, by estimate and without that list. 0 means
+	// MaxTokens bounds the extract, and that list, by estimate. 0 means
 	// a twelfth of the tokens of the events, but not more than 54 and one for
 	// every 64 of them, nor less than 40; of summaries that are merged half,
 	// but not more than 88.
@@ -66,7 +66,11 @@ func (s ExtractiveSummarizer) summarize(ctx context.Context, m material) (Summar
 	if text == "" {
 		return SummarizeResult{}, nil
 	}
-	return SummarizeResult{Content: genai.NewContentFromText(keepValues(text, events), genai.RoleModel)}, nil
+	limit := keptValuesTokens
+	if s.MaxTokens > 0 {
+		limit = min(limit, s.MaxTokens)
+	}
+	return SummarizeResult{Content: genai.NewContentFromText(keepValues(text, events, limit), genai.RoleModel)}, nil
 }
 
 // snippet is something that may go into an extract.

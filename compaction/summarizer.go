@@ -231,7 +231,7 @@ func (s *LLMSummarizer) summarize(ctx context.Context, m material) (SummarizeRes
 		return result, errors.New("the summarizer's answer has no text")
 	}
 	text := strings.TrimSpace(proseOf(response.Content))
-	result.Content = genai.NewContentFromText(keepValues(text, m.fresh()), genai.RoleModel)
+	result.Content = genai.NewContentFromText(keepValues(text, m.fresh(), keptValuesTokens), genai.RoleModel)
 	return result, nil
 }
 
@@ -292,8 +292,8 @@ func (s *LLMSummarizer) parameters() *genai.GenerateContentConfig {
 }
 
 // keepValues adds to a summary those exact values that the user stated in
-// events and the summary lost.
-func keepValues(summary string, events []*session.Event) string {
+// events and the summary lost, within a limit of tokens.
+func keepValues(summary string, events []*session.Event, limit int) string {
 	var stated strings.Builder
 	for _, e := range events {
 		if record := e.Actions.Compaction; record != nil {
@@ -310,7 +310,7 @@ func keepValues(summary string, events []*session.Event) string {
 	list, spent := "", estimateTokens(statedHead)
 	for _, value := range exact.Missing(exact.Values(stated.String()), summary) {
 		cost := estimateTokens(value) + 1
-		if spent += cost; spent > keptValuesTokens {
+		if spent += cost; spent > limit {
 			break
 		}
 		if list != "" {
