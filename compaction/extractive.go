@@ -364,6 +364,11 @@ func choose(all []snippet, budget int) []snippet {
 			budget -= cost
 		}
 	}
+	if len(chosen) == 0 && len(ranked) > 0 {
+		first := ranked[0]
+		first.text = brief(first.text, max(8, 3*budget))
+		return []snippet{first}
+	}
 	slices.SortFunc(chosen, func(a, b snippet) int { return cmp.Compare(a.order, b.order) })
 	return chosen
 }
