@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +23,6 @@ import (
 	"github.com/recap-adk/recap/internal/replay"
 	"github.com/recap-adk/recap/internal/report"
 	"github.com/recap-adk/recap/internal/tokens"
-	"github.com/recap-adk/recap/model/gemini"
 	"github.com/recap-adk/recap/session"
 )
 
@@ -50,10 +50,14 @@ It is played twice, without compaction and with it, and the sizes of the
 prompts are compared, counted with the tokenizer o200k.
 
 FILE holds OpenAI chat messages (JSON or JSONL), an ADK session (JSON), or the
-log of a coding agent (JSONL). The session stays in the database.`,
+log of a coding agent (JSONL). The session stays in the database.
+
+A summarizer that is a model reads its key in GOOGLE_API_KEY or GEMINI_API_KEY.
+Where it fails, the extractive one stands in, and a note says so.`,
 		Example: `  recap replay examples/conversations/kitchen-renovation.json
   recap replay chat.jsonl --interval 10 --plot prompt.png
-  recap replay chat.json --summarizer gemini:gemini-2.5-flash --db chat.db --json`,
+  recap replay chat.json --db chat.db --json
+  recap replay chat.json --summarizer gemini:gemini-2.5-flash`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return inputError{errors.New("replay needs one file; see recap replay --help")}
@@ -65,27 +69,25 @@ log of a coding agent (JSONL). The session stays in the database.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.db, "db", "", "SQLite `file` for the session (default: a new temporary file)")
-	flags.StringVar(&o.session, "session", "", "`ID` of the session in the database (default: made from the name of FILE)")
-	flags.IntVar(&o.interval, "interval", defaults.CompactionInterval, "invocations that each summary newly covers")
-	flags.IntVar(&o.overlap, "overlap", defaults.OverlapSize, "older invocations that the summarizer reads again")
-	flags.StringVar(&o.summarizer, "summarizer", "extractive", "what writes the summaries: extractive, or gemini:`MODEL`")
-	flags.StringVar(&o.plot, "plot", "", "draw the prompt's size into this `file`, .svg or .png")
+	flags.StringVar(&o.db, "db", "", "SQLite `FILE` for the session (default: a temporary one)")
+	flags.StringVar(&o.session, "session", "", "`ID` of the session in it (default: made of FILE's name)")
+	flags.IntVar(&o.interval, "interval", defaults.CompactionInterval, "invocations newly in each summary")
+	flags.IntVar(&o.overlap, "overlap", defaults.OverlapSize, "older invocations read again for it")
+	flags.StringVar(&o.summarizer, "summarizer", "extractive", "`NAME`: extractive or gemini:MODEL")
+	flags.StringVar(&o.plot, "plot", "", "draw the prompt's size into this `FILE`, .svg or .png")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-func (o replayOptions) run(ctx context.Context, file string, stdout, stderr io.Writer) error {
+func (o replayOptions) run(ctx context.Context, file string, stdout, stderr io.Writer) (err error) {
 	// Everything that can be wrong with the request is found before anything
 	// is written.
-	cfg, err := o.config(ctx)
+	cfg, watched, err := o.config(ctx)
 	if err != nil {
 		return inputError{err}
 	}
-	if o.plot != "" {
-		if err := report.CheckPlotPath(o.plot); err != nil {
-			return inputError{err}
-		}
+	if err := o.checkPlot(); err != nil {
+		return inputError{err}
 	}
 	c, err := conversation.Load(file)
 	if err != nil {
@@ -95,52 +97,58 @@ func (o replayOptions) run(ctx context.Context, file string, stdout, stderr io.W
 	if err != nil {
 		return inputError{err}
 	}
+	defer func() { err = errors.Join(err, store.close(err == nil)) }()
 	if o.session == "" {
 		o.session = sessionID(file)
 	}
-	result, notes, err := o.play(ctx, file, c, cfg, store, o.progress(c, stderr))
-	if err != nil && !errors.Is(err, session.ErrExists) {
-		err = errors.Join(err, store.discard(ctx, o.session))
+	if err := store.claim(ctx, o.session); err != nil {
+		return err
 	}
-	if closeErr := store.close(err == nil); err == nil {
-		err = closeErr
-	}
-	if errors.Is(err, session.ErrExists) {
-		return inputError{fmt.Errorf("%s: the database has a session %q already; name another with --session", o.db, o.session)}
-	}
+	bar := o.progressBar(2*len(c.Turns), stderr)
+	result, notes, err := o.play(ctx, file, c, cfg, store, func(int) { _ = bar.Add(1) })
+	_ = bar.Clear()
 	if err != nil {
 		return err
 	}
-	return o.show(result, notes, stdout, stderr)
+	return o.show(result, append(notes, watched.notes()...), stdout, stderr)
 }
 
 // config is what is compacted, when and how.
-func (o replayOptions) config(ctx context.Context) (*compaction.Config, error) {
-	cfg := &compaction.Config{CompactionInterval: o.interval, OverlapSize: o.overlap}
-	if err := cfg.Validate(); err != nil {
-		return nil, fmt.Errorf("--interval %d --overlap %d: %w", o.interval, o.overlap, err)
-	}
-	name, isGemini := strings.CutPrefix(o.summarizer, "gemini:")
+func (o replayOptions) config(ctx context.Context) (*compaction.Config, *watchedModel, error) {
 	switch {
-	case o.summarizer == "extractive":
-		cfg.Summarizer = compaction.ExtractiveSummarizer{}
-	case isGemini && name != "":
-		if os.Getenv("GOOGLE_API_KEY") == "" && os.Getenv("GEMINI_API_KEY") == "" {
-			return nil, fmt.Errorf("--summarizer %s needs an API key in GOOGLE_API_KEY", o.summarizer)
-		}
-		llm, err := gemini.NewModel(ctx, name, nil)
-		if err != nil {
-			return nil, fmt.Errorf("--summarizer %s: %w", o.summarizer, err)
-		}
-		primary, err := compaction.NewLLMSummarizer(compaction.LLMSummarizerConfig{Model: llm})
-		if err != nil {
-			return nil, err
-		}
-		cfg.Summarizer = compaction.Fallback(primary, compaction.ExtractiveSummarizer{})
-	default:
-		return nil, fmt.Errorf("--summarizer is %q; it must be extractive or gemini:MODEL", o.summarizer)
+	case o.interval < 1:
+		return nil, nil, fmt.Errorf("--interval is %d; it must be at least 1", o.interval)
+	case o.overlap < 0:
+		return nil, nil, fmt.Errorf("--overlap is %d; it must not be negative", o.overlap)
 	}
-	return cfg, nil
+	summarizer, watched, err := newSummarizer(ctx, o.summarizer)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &compaction.Config{CompactionInterval: o.interval, OverlapSize: o.overlap, Summarizer: summarizer}, watched, nil
+}
+
+// checkPlot finds out whether the plot can be written, as far as that can be
+// told beforehand.
+func (o replayOptions) checkPlot() error {
+	if o.plot == "" {
+		return nil
+	}
+	if err := report.CheckPlotPath(o.plot); err != nil {
+		return err
+	}
+	if info, err := os.Stat(o.plot); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: is a directory", o.plot)
+	}
+	dir := filepath.Dir(o.plot)
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = errors.New("not a directory")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.plot, reason(err))
+	}
+	return nil
 }
 
 // sessionID names a session after a file, differently each time.
@@ -149,20 +157,18 @@ func sessionID(file string) string {
 	return name + "-" + uuid.NewString()[:8]
 }
 
-// progress returns what to call after each turn of either play. On a terminal
-// it moves a bar.
-func (o replayOptions) progress(c *conversation.Conversation, stderr io.Writer) func(int) {
+// progressBar is invisible unless it is for a person at a terminal.
+func (o replayOptions) progressBar(steps int, stderr io.Writer) *progressbar.ProgressBar {
 	terminal, ok := stderr.(*os.File)
 	if !ok || o.json || !term.IsTerminal(int(terminal.Fd())) {
-		return func(int) {}
+		return progressbar.DefaultSilent(int64(steps))
 	}
-	bar := progressbar.NewOptions(2*len(c.Turns),
+	return progressbar.NewOptions(steps,
 		progressbar.OptionSetWriter(stderr),
 		progressbar.OptionSetDescription("playing"),
 		progressbar.OptionSetWidth(40),
 		progressbar.OptionClearOnFinish(),
 	)
-	return func(int) { _ = bar.Add(1) }
 }
 
 // play plays the conversation without compaction, then with it. notes say what
@@ -174,15 +180,20 @@ func (o replayOptions) play(ctx context.Context, file string, c *conversation.Co
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	compacted, err := replay.Play(ctx, c, replay.Options{
-		Service: store.service, AppName: "recap", UserID: "user", SessionID: o.session,
+		Service: store.service, AppName: appName, UserID: userID, SessionID: store.session,
 		Compaction: cfg, Counter: counter, OnTurn: onTurn,
 	})
+	if errors.Is(err, session.ErrExists) {
+		// Made by somebody else since it was claimed, and not ours to remove.
+		store.session = ""
+		return nil, nil, store.taken(o.session)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	result := compare(raw, compacted)
 	result.File, result.Format, result.Tokenizer, result.DB = file, c.Format, tokens.Name, store.path
-	result.Events, result.Compactions, err = store.count(ctx, o.session)
+	result.Events, result.Compactions, err = store.count(ctx)
 	return result, notesOf(compacted.Outcomes), err
 }
 
@@ -227,22 +238,29 @@ func percentile(sorted []time.Duration, p int) float64 {
 // summarizer wrote.
 func notesOf(outcomes []compaction.Outcome) []string {
 	var notes []string
-	for _, kind := range []compaction.Kind{compaction.Failed, compaction.Declined, compaction.Superseded} {
+	for _, kind := range []compaction.Kind{compaction.Applied, compaction.Failed, compaction.Declined, compaction.Superseded} {
 		n, reason := 0, ""
 		for _, o := range outcomes {
-			if o.Kind == kind {
-				if n++; n == 1 {
-					reason = o.Reason
-				}
+			if o.Kind != kind || o.Reason == "" {
+				continue
+			}
+			if n++; n == 1 {
+				reason = o.Reason
 			}
 		}
-		if n > 0 {
-			notes = append(notes, fmt.Sprintf("%d compactions %s, the first because %s", n, kind, reason))
+		switch n {
+		case 0:
+		case 1:
+			notes = append(notes, fmt.Sprintf("1 compaction %s: %s", kind, reason))
+		default:
+			notes = append(notes, fmt.Sprintf("%d compactions %s, the first: %s", n, kind, reason))
 		}
 	}
 	return notes
 }
 
+// show draws the plot and prints the result. Notes go below the table but not
+// into the JSON, which is for programs.
 func (o replayOptions) show(result *report.Result, notes []string, stdout, stderr io.Writer) error {
 	if o.plot != "" {
 		title := "Prompt of " + filepath.Base(result.File)
@@ -251,15 +269,27 @@ func (o replayOptions) show(result *report.Result, notes []string, stdout, stder
 		}
 	}
 	if o.json {
+		writeNotes(stderr, "recap: note: ", notes)
 		encoder := json.NewEncoder(stdout)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(result)
 	}
-	if err := result.WriteTable(stdout); err != nil {
+	// In one write: who reads a few lines only, and closes the pipe, ends this
+	// process at the next.
+	var text bytes.Buffer
+	if err := result.WriteTable(&text); err != nil {
 		return err
 	}
-	for _, note := range notes {
-		fmt.Fprintf(stderr, "recap: note: %s\n", note)
+	if len(notes) > 0 {
+		text.WriteByte('\n')
 	}
-	return nil
+	writeNotes(&text, "  Note: ", notes)
+	_, err := stdout.Write(text.Bytes())
+	return err
+}
+
+func writeNotes(w io.Writer, before string, notes []string) {
+	for _, note := range notes {
+		fmt.Fprintf(w, "%s%s\n", before, oneLine(note))
+	}
 }

@@ -2,11 +2,15 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/libtnb/sqlite"
 	"gorm.io/gorm"
@@ -16,11 +20,18 @@ import (
 	"github.com/recap-adk/recap/session/database"
 )
 
+// The session's app and user.
+const (
+	appName = "recap"
+	userID  = "user"
+)
+
 // store is the SQLite database of a replay.
 type store struct {
 	path    string
 	service session.Service
-	created bool // by this process, which removes it if the replay fails
+	created bool   // by this process, which removes it if the replay fails
+	session string // likewise the session that this process plays into
 }
 
 // openStore opens or creates the database at path; an empty path asks for a
@@ -30,7 +41,7 @@ func openStore(path string) (*store, error) {
 	if path == "" {
 		file, err := os.CreateTemp("", "recap-*.db")
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("a temporary database: %w", err)
 		}
 		s.path, s.created = file.Name(), true
 		if err := file.Close(); err != nil {
@@ -40,8 +51,7 @@ func openStore(path string) (*store, error) {
 		return nil, fmt.Errorf("%s: %w", path, reason(err))
 	}
 	if err := s.open(); err != nil {
-		_ = s.close(false)
-		return nil, fmt.Errorf("%s: not a database that can be used: %w", s.path, err)
+		return nil, errors.Join(fmt.Errorf("%s: not a database that can be used: %w", s.path, err), s.close(false))
 	}
 	return s, nil
 }
@@ -61,41 +71,102 @@ func (s *store) prepare() error {
 }
 
 func (s *store) open() error {
-	// In WAL mode readers and the writer do not wait for each other.
-	service, err := database.NewSessionService(
-		sqlite.Open(s.path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"),
-		&gorm.Config{Logger: logger.Discard},
-	)
+	dsn, err := s.dsn()
 	if err != nil {
 		return err
 	}
-	s.service = service
-	return database.AutoMigrate(service)
+	if err := checkTables(dsn); err != nil {
+		return err
+	}
+	s.service, err = database.NewSessionService(sqlite.Open(dsn), &gorm.Config{Logger: logger.Discard})
+	if err != nil {
+		return err
+	}
+	return database.AutoMigrate(s.service)
 }
 
-// close closes the database. Unless it is to be kept, it is removed if this
-// process created it.
-func (s *store) close(keep bool) error {
-	var err error
-	if closer, ok := s.service.(io.Closer); ok {
-		err = closer.Close()
+// dsn is the database as a URI: of a bare path SQLite and its driver would
+// take "?", "file:" and ":memory:" for something else.
+func (s *store) dsn() (string, error) {
+	path, err := filepath.Abs(s.path)
+	if err != nil {
+		return "", err
 	}
-	if s.created && !keep {
-		for _, suffix := range []string{"", "-wal", "-shm"} {
-			_ = os.Remove(s.path + suffix)
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // before the letter of a drive
+	}
+	uri := url.URL{Scheme: "file", Path: path}
+	if s.created {
+		// In WAL mode readers and the writer do not wait for each other. A
+		// database that was there keeps its own mode.
+		uri.RawQuery = "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
+	}
+	return uri.String(), nil
+}
+
+// checkTables makes sure that a database is empty or one of sessions, and not
+// another program's, before anything is written to it.
+func checkTables(dsn string) error {
+	pool, err := sql.Open(sqlite.DriverName, dsn)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	var tables int
+	if err := pool.QueryRow("SELECT count(*) FROM sqlite_schema WHERE type = 'table'").Scan(&tables); err != nil {
+		return err
+	}
+	if tables == 0 {
+		return nil
+	}
+	if _, err := pool.Exec("SELECT app_name, user_id, id, state FROM sessions LIMIT 0"); err != nil {
+		return errors.New("it has tables, but not those of sessions")
+	}
+	return nil
+}
+
+// claim makes id the session that is played into, if there is none.
+func (s *store) claim(ctx context.Context, id string) error {
+	_, err := s.service.Get(ctx, &session.GetRequest{AppName: appName, UserID: userID, SessionID: id, NumRecentEvents: 1})
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		s.session = id
+		return nil
+	case err == nil:
+		return s.taken(id)
+	}
+	return fmt.Errorf("%s: %w", s.path, err)
+}
+
+// taken is the error for a session that is there already.
+func (s *store) taken(id string) error {
+	return inputError{fmt.Errorf("%s: the database has a session %q already; name another with --session", s.path, id)}
+}
+
+// close closes the database. Unless the result is to be kept, what this process
+// created is removed.
+func (s *store) close(keep bool) error {
+	var errs []error
+	if !keep && !s.created && s.session != "" {
+		errs = append(errs, s.service.Delete(context.Background(), &session.DeleteRequest{AppName: appName, UserID: userID, SessionID: s.session}))
+	}
+	if closer, ok := s.service.(io.Closer); ok {
+		errs = append(errs, closer.Close())
+	}
+	if !keep && s.created {
+		for _, suffix := range []string{"", "-wal", "-shm", "-journal"} {
+			if err := os.Remove(s.path + suffix); !errors.Is(err, fs.ErrNotExist) {
+				errs = append(errs, err)
+			}
 		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
-// discard removes a session that was not played to its end.
-func (s *store) discard(ctx context.Context, id string) error {
-	return s.service.Delete(context.WithoutCancel(ctx), &session.DeleteRequest{AppName: "recap", UserID: "user", SessionID: id})
-}
-
-// count counts the events of a session and, apart, its compaction events.
-func (s *store) count(ctx context.Context, id string) (events, compactions int, err error) {
-	got, err := s.service.Get(ctx, &session.GetRequest{AppName: "recap", UserID: "user", SessionID: id})
+// count counts the events of the session and, apart, its compaction events.
+func (s *store) count(ctx context.Context) (events, compactions int, err error) {
+	got, err := s.service.Get(ctx, &session.GetRequest{AppName: appName, UserID: userID, SessionID: s.session})
 	if err != nil {
 		return 0, 0, err
 	}

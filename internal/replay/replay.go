@@ -9,6 +9,7 @@ package replay
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -52,6 +53,12 @@ type Played struct {
 	// ModelCalls is the number of model calls, Billed the tokens of all their
 	// prompts together.
 	ModelCalls, Billed int
+	// Reused is the share of all prompts, in bytes, that stood at the start of
+	// the prompt before in the same way: what a provider's cache can serve.
+	Reused float64
+	// LargestContents is the size in tokens of the largest prompt without the
+	// instruction.
+	LargestContents int
 	// Outcomes are the compactions.
 	Outcomes []compaction.Outcome
 	// ValuesStated is the number of exact values in the user's messages,
@@ -79,7 +86,9 @@ func Play(ctx context.Context, c *conversation.Conversation, opts Options) (play
 		return nil, err
 	}
 	defer func() {
-		if closeErr := p.runner.Close(context.WithoutCancel(ctx)); err == nil {
+		// Without a need to wait: Flush has, or ctx is done and whatever goes
+		// on in the background is to end.
+		if closeErr := p.runner.Close(ctx); err == nil {
 			err = closeErr
 		}
 	}()
@@ -165,6 +174,8 @@ func (p *player) play(ctx context.Context, index int, turn conversation.Turn) er
 	last.Compacting += compacting
 	last.Compacted = p.collectOutcomes() || last.Compacted
 	p.played.ModelCalls, p.played.Billed = p.tape.calls, p.tape.billed
+	p.played.Reused = float64(p.tape.reused) / float64(max(p.tape.sent, 1))
+	p.played.LargestContents = p.tape.largest
 
 	contents, err := p.prompt(ctx)
 	if err != nil {
@@ -279,6 +290,10 @@ type tape struct {
 	results map[string]map[string]any // of the current step, by call ID
 	calls   int
 	billed  int
+	largest int
+	before  []byte                       // the prompt before, in JSON
+	reused  int                          // bytes of prompts that stood in the prompt before
+	sent    int                          // bytes of prompts
 	config  *genai.GenerateContentConfig // of the last call
 }
 
@@ -311,6 +326,8 @@ func (t *tape) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool)
 		t.steps = t.steps[1:]
 		t.calls++
 		t.billed += t.counter.Request(req.Contents, req.Config)
+		t.largest = max(t.largest, t.counter.Request(req.Contents, nil))
+		t.compare(req)
 		t.results = map[string]map[string]any{}
 		for _, r := range step.Results {
 			t.results[r.CallID] = r.Response
@@ -323,6 +340,19 @@ func (t *tape) GenerateContent(_ context.Context, req *model.LLMRequest, _ bool)
 			UsageMetadata: step.Usage,
 		}, nil)
 	}
+}
+
+// compare finds out how much of a prompt stood at the start of the one before.
+func (t *tape) compare(req *model.LLMRequest) {
+	now, err := json.Marshal([]any{req.Config.SystemInstruction, req.Contents})
+	if err != nil {
+		return // what cannot be written as JSON cannot be compared
+	}
+	same := 0
+	for same < min(len(now), len(t.before)) && now[same] == t.before[same] {
+		same++
+	}
+	t.reused, t.sent, t.before = t.reused+same, t.sent+len(now), now
 }
 
 // tools are the tools that the recording knows, by their names.

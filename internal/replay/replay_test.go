@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -190,5 +191,33 @@ func TestPlayErrors(t *testing.T) {
 	options = replay.Options{Service: session.InMemoryService(), Counter: tokens.New()}
 	if _, err := replay.Play(ctx, c, options); err == nil {
 		t.Error("a context that is done")
+	}
+}
+
+// hanging is a summarizer that hangs until it is told to end.
+type hanging struct {
+	started func()
+	ended   chan<- error
+}
+
+func (h hanging) SummarizeEvents(ctx context.Context, _ []*session.Event) (compaction.SummarizeResult, error) {
+	h.started()
+	<-ctx.Done()
+	h.ended <- ctx.Err()
+	return compaction.SummarizeResult{}, ctx.Err()
+}
+
+// TestPlayInterrupted: compactions in the background end with the context, and
+// not by their timeout.
+func TestPlayInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	_, err := replay.Play(ctx, parse(t, odd), replay.Options{
+		Service: session.InMemoryService(), Counter: tokens.New(),
+		Compaction: &compaction.Config{CompactionInterval: 1, Summarizer: hanging{cancel, ended}},
+	})
+	if why := <-ended; !errors.Is(err, context.Canceled) || !errors.Is(why, context.Canceled) {
+		t.Errorf("Play ended with %v, the summarizer with %v", err, why)
 	}
 }
