@@ -69,12 +69,12 @@ Where it fails, the extractive one stands in, and a note says so.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.db, "db", "", "SQLite `FILE` for the session (default: a temporary one)")
-	flags.StringVar(&o.session, "session", "", "`ID` of the session in it (default: made of FILE's name)")
+	flags.StringVar(&o.db, "db", "", "SQLite `file` for the session (default: temporary)")
+	flags.StringVar(&o.session, "session", "", "`ID` of the session (default: made of FILE's name)")
 	flags.IntVar(&o.interval, "interval", defaults.CompactionInterval, "invocations newly in each summary")
 	flags.IntVar(&o.overlap, "overlap", defaults.OverlapSize, "older invocations read again for it")
-	flags.StringVar(&o.summarizer, "summarizer", "extractive", "`NAME`: extractive or gemini:MODEL")
-	flags.StringVar(&o.plot, "plot", "", "draw the prompt's size into this `FILE`, .svg or .png")
+	flags.StringVar(&o.summarizer, "summarizer", "extractive", "extractive or gemini:MODEL")
+	flags.StringVar(&o.plot, "plot", "", "draw the prompt's size into this `file`, .svg or .png")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
