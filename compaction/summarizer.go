@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -83,6 +84,9 @@ func (f fallback) summarize(ctx context.Context, m material) (SummarizeResult, e
 	}
 	if ctx.Err() != nil {
 		return SummarizeResult{}, errors.Join(ctx.Err(), err)
+	}
+	if err != nil {
+		slog.WarnContext(ctx, "compaction: the summarizer failed, its fallback is asked", "error", err)
 	}
 	second, secondErr := summarizeWith(ctx, f.secondary, m)
 	if secondErr != nil {

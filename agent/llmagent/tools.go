@@ -61,6 +61,8 @@ func (f *flow) runTools(ctx agent.InvocationContext, event *session.Event, tools
 	var wg sync.WaitGroup
 	for i, call := range calls {
 		wg.Go(func() {
+			// Stays if the tool ends its goroutine instead of returning.
+			results[i] = failure(fmt.Errorf("tool %q did not return", call.Name))
 			toolContext := agent.NewToolContext(ctx, call.ID, &actions[i], nil)
 			results[i] = f.runTool(toolContext, call, tools)
 		})

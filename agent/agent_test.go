@@ -1,0 +1,228 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/genai"
+
+	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/model"
+	"github.com/recap-adk/recap/session"
+	"github.com/recap-adk/recap/tool/toolconfirmation"
+)
+
+func silent(agent.InvocationContext) iter.Seq2[*session.Event, error] {
+	return func(func(*session.Event, error) bool) {}
+}
+
+func named(t testing.TB, name string, subs ...agent.Agent) agent.Agent {
+	t.Helper()
+	a, err := agent.New(agent.Config{Name: name, Description: "is " + name, SubAgents: subs, Run: silent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func invocation(state map[string]any) agent.InvocationContext {
+	return agent.NewInvocationContext(context.Background(), agent.InvocationParams{
+		Session:      session.NewSnapshot(session.SnapshotData{AppName: "app", UserID: "ada", ID: "s1", State: state}),
+		InvocationID: "i1", Branch: "root", UserContent: genai.NewContentFromText("hello", genai.RoleUser),
+	})
+}
+
+func TestNew(t *testing.T) {
+	sub := named(t, "sub")
+	for want, cfg := range map[string]agent.Config{
+		"Name must be set":             {Run: silent},
+		`the name "user" is the user'`: {Name: "user", Run: silent},
+		"Run must be set":              {Name: "a"},
+		"SubAgents[0] is nil":          {Name: "a", Run: silent, SubAgents: []agent.Agent{nil}},
+		`two agents are named "sub"`:   {Name: "a", Run: silent, SubAgents: []agent.Agent{sub, sub}},
+		`two agents are named "a"`:     {Name: "a", Run: silent, SubAgents: []agent.Agent{named(t, "a")}},
+	} {
+		if _, err := agent.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+func TestFindAgent(t *testing.T) {
+	leaf := named(t, "leaf")
+	root := named(t, "root", named(t, "left"), named(t, "right", leaf))
+	if root.FindAgent("leaf") != leaf || root.FindAgent("root") != root || root.FindAgent("nobody") != nil {
+		t.Error("FindAgent")
+	}
+	if root.FindSubAgent("root") != nil || root.FindSubAgent("leaf") != leaf {
+		t.Error("FindSubAgent")
+	}
+	if root.Description() != "is root" || len(root.SubAgents()) != 2 {
+		t.Error("description or sub-agents")
+	}
+}
+
+// TestRun: callbacks around the agent, and what is completed in its events.
+func TestRun(t *testing.T) {
+	text := func(text string) func(agent.Context) (*genai.Content, error) {
+		return func(agent.Context) (*genai.Content, error) {
+			return genai.NewContentFromText(text, genai.RoleModel), nil
+		}
+	}
+	says := func(events ...string) func(agent.InvocationContext) iter.Seq2[*session.Event, error] {
+		return func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+			return func(yield func(*session.Event, error) bool) {
+				for _, e := range events {
+					if e == "error" {
+						yield(nil, errors.New("boom"))
+						return
+					}
+					if e == "end" {
+						ctx.EndInvocation()
+						return
+					}
+					if !yield(&session.Event{LLMResponse: model.LLMResponse{Content: genai.NewContentFromText(e, genai.RoleModel)}}, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+	setsState := func(ctx agent.Context) (*genai.Content, error) { return nil, ctx.State().Set("k", 1) }
+	fails := func(agent.Context) (*genai.Content, error) { return nil, errors.New("boom") }
+	for _, tc := range []struct {
+		name string
+		cfg  agent.Config
+		want string
+	}{
+		{"runs", agent.Config{Run: says("one", "two")}, "one, two"},
+		{"an error ends it", agent.Config{Run: says("one", "error", "two"), AfterAgentCallbacks: []agent.AfterAgentCallback{text("after")}}, "one, boom"},
+		{"before answers", agent.Config{Run: says("one"), BeforeAgentCallbacks: []agent.BeforeAgentCallback{text("before"), text("never")}, AfterAgentCallbacks: []agent.AfterAgentCallback{text("after")}}, "before"},
+		{"before sets state", agent.Config{Run: says("one"), BeforeAgentCallbacks: []agent.BeforeAgentCallback{setsState}}, "map[k:1], one"},
+		{"before fails", agent.Config{Run: says("one"), BeforeAgentCallbacks: []agent.BeforeAgentCallback{fails}}, `agent "a": callback: boom`},
+		{"after adds", agent.Config{Run: says("one"), AfterAgentCallbacks: []agent.AfterAgentCallback{setsState, text("after")}}, "one, after"},
+		{"no after once ended", agent.Config{Run: says("one", "end"), AfterAgentCallbacks: []agent.AfterAgentCallback{text("after")}}, "one"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			tc.cfg.Name = "a"
+			a, err := agent.New(tc.cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for e, err := range a.Run(invocation(nil)) {
+				if err != nil {
+					got = append(got, err.Error())
+					continue
+				}
+				if e.Author != "a" || e.Branch != "root" || e.InvocationID != "i1" {
+					t.Errorf("event %+v", e)
+				}
+				if e.Content == nil {
+					got = append(got, fmt.Sprint(e.Actions.StateDelta))
+					continue
+				}
+				got = append(got, e.Content.Parts[0].Text)
+			}
+			if text := strings.Join(got, ", "); text != tc.want {
+				t.Errorf("got %q, want %q", text, tc.want)
+			}
+		})
+	}
+}
+
+func TestContexts(t *testing.T) {
+	parent := invocation(map[string]any{"city": "Lisbon", "n": 1})
+	me := named(t, "me")
+	branch, scope, content := "root.me", "task", genai.NewContentFromText("other", genai.RoleUser)
+	key := struct{}{}
+	derived := parent.WithICDelta(&agent.InvocationContextDelta{Agent: &me, Branch: &branch, IsolationScope: &scope, UserContent: &content}).
+		WithContext(context.WithValue(parent, key, "value"))
+	if parent.Agent() != nil || parent.Branch() != "root" || parent.IsolationScope() != "" || parent.UserContent() == content {
+		t.Error("the parent changed")
+	}
+	if derived.Agent() != me || derived.Branch() != branch || derived.IsolationScope() != scope || derived.UserContent() != content || derived.Value(key) != "value" {
+		t.Error("the derived context lacks something")
+	}
+	derived.EndInvocation()
+	if !parent.Ended() || parent.Invocation() != derived.Invocation() || parent.Invocation().Compactor() != nil {
+		t.Error("the invocation is not shared")
+	}
+
+	var actions session.EventActions
+	answer := &toolconfirmation.ToolConfirmation{Confirmed: true}
+	ctx := agent.NewToolContext(derived, "c1", &actions, answer)
+	if ctx.AgentName() != "me" || ctx.AppName() != "app" || ctx.UserID() != "ada" || ctx.SessionID() != "s1" || ctx.FunctionCallID() != "c1" || ctx.ToolConfirmation() != answer || ctx.Actions() != &actions {
+		t.Error("the tool context lacks something")
+	}
+	if agent.NewContext(parent).AgentName() != "" {
+		t.Error("a name without an agent")
+	}
+
+	// State set in a context is on top of the session's, and in the delta only.
+	if err := ctx.State().Set("n", 2); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := ctx.ReadonlyState().Get("n"); n != 2 || err != nil {
+		t.Errorf("n is %v, %v", n, err)
+	}
+	if city, _ := ctx.State().Get("city"); city != "Lisbon" {
+		t.Errorf("city is %v", city)
+	}
+	if _, err := ctx.State().Get("nothing"); !errors.Is(err, session.ErrStateKeyNotExist) {
+		t.Errorf("error %v", err)
+	}
+	if diff := cmp.Diff(map[string]any{"city": "Lisbon", "n": 2}, maps.Collect(ctx.State().All())); diff != "" {
+		t.Error(diff)
+	}
+	for range ctx.State().All() {
+		break
+	}
+	if n, _ := parent.Session().State().Get("n"); n != 1 {
+		t.Errorf("the session's n is %v", n)
+	}
+}
+
+// TestStateOfManyGoroutines: a tool may set state from goroutines of its own.
+func TestStateOfManyGoroutines(t *testing.T) {
+	var actions session.EventActions
+	ctx := agent.NewCallbackContext(invocation(nil), &actions)
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if err := ctx.State().Set(fmt.Sprint(i), i); err != nil {
+				t.Error(err)
+			}
+			for range ctx.State().All() {
+			}
+		})
+	}
+	wg.Wait()
+	if len(actions.StateDelta) != 20 {
+		t.Errorf("%d values", len(actions.StateDelta))
+	}
+}
+
+func TestCountLLMCall(t *testing.T) {
+	for limit, want := range map[int]int{0: 500, 2: 2, -1: 1000} {
+		ctx := agent.NewInvocationContext(context.Background(), agent.InvocationParams{RunConfig: agent.RunConfig{MaxLLMCalls: limit}})
+		allowed := 0
+		for range 1000 {
+			if err := agent.CountLLMCall(ctx); err == nil {
+				allowed++
+			} else if !errors.Is(err, agent.ErrMaxLLMCalls) {
+				t.Fatal(err)
+			}
+		}
+		if allowed != want {
+			t.Errorf("limit %d: %d calls", limit, allowed)
+		}
+	}
+}
