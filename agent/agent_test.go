@@ -142,7 +142,8 @@ func TestContexts(t *testing.T) {
 	parent := invocation(map[string]any{"city": "Lisbon", "n": 1})
 	me := named(t, "me")
 	branch, scope, content := "root.me", "task", genai.NewContentFromText("other", genai.RoleUser)
-	key := struct{}{}
+	type keyType struct{}
+	key := keyType{}
 	derived := parent.WithICDelta(&agent.InvocationContextDelta{Agent: &me, Branch: &branch, IsolationScope: &scope, UserContent: &content}).
 		WithContext(context.WithValue(parent, key, "value"))
 	if parent.Agent() != nil || parent.Branch() != "root" || parent.IsolationScope() != "" || parent.UserContent() == content {
