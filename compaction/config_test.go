@@ -35,7 +35,7 @@ func TestConfig(t *testing.T) {
 		{"case 1: all four", &compaction.Config{CompactionInterval: 2, OverlapSize: 1, TokenThreshold: 50, EventRetentionSize: 2}, ""},
 		{"case 2: interval and overlap only", &compaction.Config{CompactionInterval: 2, OverlapSize: 1}, ""},
 		{"case 3: threshold and retention only", &compaction.Config{TokenThreshold: 50, EventRetentionSize: 2}, ""},
-		{"case 4: threshold without retention", &compaction.Config{TokenThreshold: 50}, "TokenThreshold is set without EventRetentionSize"},
+		{"case 4 and 35: threshold without retention, or with one of 0, which would summarize the question", &compaction.Config{TokenThreshold: 50}, "TokenThreshold is set without EventRetentionSize"},
 		{"case 4: retention without threshold", &compaction.Config{CompactionInterval: 1, EventRetentionSize: 2}, "EventRetentionSize is set without TokenThreshold"},
 		{"case 5: interval without overlap is an overlap of 0, as a Go int cannot be absent", &compaction.Config{CompactionInterval: 2}, ""},
 		{"case 5: overlap without interval", &compaction.Config{OverlapSize: 2}, "OverlapSize is set without CompactionInterval"},

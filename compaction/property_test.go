@@ -138,6 +138,38 @@ func TestProperties(t *testing.T) {
 	})
 }
 
+// TestForeignLogs: in logs of other makers events may have the same time, stand
+// out of order, or be there twice. Nothing that was not summarized is hidden
+// all the same, and compacting comes to an end.
+func TestForeignLogs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := &compaction.Config{
+			CompactionInterval: rapid.IntRange(1, 3).Draw(t, "interval"),
+			OverlapSize:        rapid.IntRange(0, 2).Draw(t, "overlap"),
+		}
+		h := newHistory()
+		for range rapid.IntRange(1, 3).Draw(t, "rounds") {
+			first := len(h.log)
+			drawLog(t, h)
+			for i := first; i < len(h.log); i++ {
+				e := h.log[i]
+				switch rapid.IntRange(0, 5).Draw(t, "oddity") {
+				case 0: // a tie with any event before
+					e.Timestamp = h.log[rapid.IntRange(0, i).Draw(t, "tie")].Timestamp
+				case 1: // out of order
+					e.Timestamp = e.Timestamp.Add(-time.Duration(rapid.IntRange(1, 9).Draw(t, "back")) * time.Millisecond)
+				case 2: // delivered twice
+					h.log = slices.Insert(h.log, i+1, e.Clone())
+					i++
+				}
+			}
+			h.compact(t, cfg)
+			checkExact(t, h)
+			checkContents(t, h)
+		}
+	})
+}
+
 // fataler is a *testing.T or a *rapid.T.
 type fataler interface{ Fatalf(string, ...any) }
 

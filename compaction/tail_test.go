@@ -205,6 +205,8 @@ func TestBeforeModel(t *testing.T) {
 	}{
 		{"case 50: over the threshold", 50, overThreshold, "e1 e2"},
 		{"case 32: equal to it", 102, overThreshold, "e1 e2"},
+		{"case 45: a long tool response is counted", 130, strings.Replace(overThreshold, "resp a look |", `resp a look {"r":"one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty twenty-one twenty-two twenty-three"} |`, 1), "e1 e2"},
+		{"case 89: an estimate above the threshold compacts, one below does not, and in Recap as in adk-python one equal to it does", 100, strings.Replace(overThreshold, "| usage 100", "", 1), "e1 e2"},
 		{"case 53: below it", 300, overThreshold, ""},
 		{"case 90: far below it", 1000, overThreshold, ""},
 		{"case 43 and 46: without a count the request is estimated", 100, strings.Replace(overThreshold, "| usage 100", "", 1), "e1 e2"},
@@ -236,6 +238,21 @@ func TestBeforeModel(t *testing.T) {
 			t.Error("changed")
 		}
 	})
+}
+
+// TestBothTriggers is case 33: adk-python has a flag that keeps the second trigger
+// from firing on what the first has summarized. In Recap each looks at what is
+// new, so there is nothing to flag.
+func TestBothTriggers(t *testing.T) {
+	service, handle := stored(t, overThreshold)
+	summarizer := says("S")
+	c := newCompactor(t, &compaction.Config{CompactionInterval: 1, TokenThreshold: 50, EventRetentionSize: 1, Summarizer: summarizer}, service)
+	if !c.BeforeModel(t.Context(), promptFor(handle, "i2")) {
+		t.Fatal("not compacted")
+	}
+	if o := c.MaybeCompact(t.Context(), handle); o.Kind != compaction.NothingToDo || len(summarizer.calls()) != 1 {
+		t.Errorf("after it: %v, %d calls", o, len(summarizer.calls()))
+	}
 }
 
 // TestNoProgressNoRepeat: a summarizer that fails on a turn is not asked before

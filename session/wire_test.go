@@ -41,7 +41,9 @@ func TestRecordIsWritten(t *testing.T) {
 	}
 }
 
-// TestRecordIsRead in every form that an ADK writes.
+// TestRecordIsRead in every form that an ADK writes. That of adk-python's
+// databases is case 79 of the ADK family: it is what the migration of its oldest
+// schema leaves behind, and its text is kept.
 func TestRecordIsRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"adk-python":       `{"startTimestamp":1772355601.623456,"endTimestamp":1772355612.5,"compactedContent":{"parts":[{"text":"S"}],"role":"model"},"excludedEvents":[{"invocationId":"i2","timestamp":1772355605.000001}]}`,
