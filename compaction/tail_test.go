@@ -326,7 +326,7 @@ func TestTurnJoinsTheBackground(t *testing.T) {
 			i3 6 user: next`)
 		summarizer := &fake{}
 		summarizer.answer = func(ctx context.Context, events []*session.Event) (compaction.SummarizeResult, error) {
-			time.Sleep(time.Minute)
+			<-time.After(time.Minute) // of the test's own clock
 			return says("S").answer(ctx, events)
 		}
 		c := newCompactor(t, &compaction.Config{CompactionInterval: 2, TokenThreshold: 50, EventRetentionSize: 1, Timeout: time.Hour, Summarizer: summarizer}, service)
