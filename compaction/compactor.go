@@ -23,11 +23,10 @@ type Compactor struct {
 	cfg     Config
 	service session.Service
 
-	working sync.WaitGroup // calls of the summarizer
-
-	mu    sync.Mutex
-	tries map[tryKey]tries
-	busy  map[sessionKey]chan struct{} // closed when the session is free again
+	mu      sync.Mutex
+	tries   map[tryKey]tries
+	busy    map[sessionKey]chan struct{} // closed when the session is free again
+	working map[chan struct{}]bool       // closed when a call of the summarizer returns
 }
 
 type sessionKey struct{ app, user, id string }
@@ -63,7 +62,7 @@ func NewCompactor(cfg *Config, service session.Service) (*Compactor, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	return &Compactor{cfg: *cfg, service: service, tries: map[tryKey]tries{}, busy: map[sessionKey]chan struct{}{}}, nil
+	return &Compactor{cfg: *cfg, service: service, tries: map[tryKey]tries{}, busy: map[sessionKey]chan struct{}{}, working: map[chan struct{}]bool{}}, nil
 }
 
 // Blocking reports whether runs are to wait for compactions.
@@ -75,8 +74,8 @@ func (c *Compactor) Blocking() bool { return c.cfg.Blocking }
 // it waits for that first.
 //
 // It never fails: what went wrong is in the Outcome, which Config.OnOutcome and
-// the log are told as well. It returns when ctx is done, or Config.Timeout is
-// over, even if the summarizer does not; see Wait.
+// the log are told as well. It does not wait longer for a summarizer than until
+// ctx is done or Config.Timeout is over; see Wait.
 func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Outcome {
 	key := keyOf(handle)
 	choose := func(events []*session.Event) (Window, bool) { return c.plan(events, key) }
@@ -127,14 +126,7 @@ func (c *Compactor) acquire(ctx context.Context, key sessionKey) (waited bool, r
 // event if it stored one.
 func (c *Compactor) try(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (Outcome, *session.Event) {
 	started := platform.Now(ctx)
-	timeout := c.cfg.Timeout
-	if timeout == 0 {
-		timeout = DefaultTimeout
-	}
-	bounded, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-
-	outcome, event := c.compact(bounded, key, choose)
+	outcome, event := c.compact(ctx, key, choose)
 	outcome.AppName, outcome.UserID, outcome.SessionID = key.app, key.user, key.id
 	outcome.Duration = platform.Now(ctx).Sub(started)
 	c.remember(key, outcome)
@@ -181,16 +173,21 @@ func (c *Compactor) MaxToolOutput() (characters, recent int) {
 // Wait waits until every summarizer that was called has returned, also those
 // that MaybeCompact gave up on, or until ctx is done.
 func (c *Compactor) Wait(ctx context.Context) error {
-	done := make(chan struct{})
-	go func() {
-		c.working.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	for {
+		var call chan struct{}
+		c.mu.Lock()
+		for call = range c.working {
+			break
+		}
+		c.mu.Unlock()
+		if call == nil {
+			return nil
+		}
+		select {
+		case <-call:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 }
 
@@ -379,13 +376,28 @@ func (c *Compactor) summarize(ctx context.Context, s Summarizer, w Window) (Summ
 			given.seen = append(given.seen, given.all[i])
 		}
 	}
-	answers := make(chan answer, 1)
-	c.working.Go(func() {
+	timeout := c.cfg.Timeout
+	if timeout == 0 {
+		timeout = DefaultTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	answers, returned := make(chan answer, 1), make(chan struct{})
+	c.mu.Lock()
+	c.working[returned] = true
+	c.mu.Unlock()
+	go func() {
+		defer func() {
+			c.mu.Lock()
+			delete(c.working, returned)
+			c.mu.Unlock()
+			close(returned)
+		}()
 		var a answer
 		defer func() { answers <- a }()
 		defer recoverInto(&a.err, "the summarizer")
 		a.result, a.err = summarizeWith(ctx, s, given)
-	})
+	}()
 	select {
 	case a := <-answers:
 		return a.result, a.err

@@ -84,7 +84,7 @@ type Config struct {
 	// Blocking makes a run wait for the compaction that follows it. Otherwise
 	// that is done in the background.
 	Blocking bool
-	// Timeout bounds one compaction. 0 means DefaultTimeout.
+	// Timeout bounds each call of the Summarizer. 0 means DefaultTimeout.
 	Timeout time.Duration
 	// OnOutcome, if set, is told how each compaction ended, except that there
 	// was nothing to do. It is called from the goroutine that did the work, by
@@ -92,7 +92,7 @@ type Config struct {
 	OnOutcome func(Outcome)
 }
 
-// DefaultTimeout bounds one compaction where Config.Timeout does not.
+// DefaultTimeout bounds a call of the Summarizer where Config.Timeout does not.
 const DefaultTimeout = 60 * time.Second
 
 // DefaultConfig is an interval of 5 with an overlap of 2, in the background.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -50,6 +52,27 @@ func TestRewriteSummary(t *testing.T) {
 			t.Errorf("%s: %v", name, o)
 		}
 	}
+}
+
+// TestHangingOnATurn: on a turn a summarizer that does not return is given up on
+// after the timeout, and an extract stands in.
+func TestHangingOnATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service, handle := stored(t, overThreshold)
+		c := newCompactor(t, &compaction.Config{TokenThreshold: 100, EventRetentionSize: 1, Timeout: time.Minute, Summarizer: &fake{
+			answer: func(ctx context.Context, _ []*session.Event) (compaction.SummarizeResult, error) {
+				<-ctx.Done()
+				return compaction.SummarizeResult{}, ctx.Err()
+			},
+		}}, service)
+		began := time.Now()
+		if !c.BeforeModel(t.Context(), promptFor(handle, "i2")) || time.Since(began) != time.Minute {
+			t.Errorf("not compacted, or after %v", time.Since(began))
+		}
+		if err := c.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestCancelled: no summarizer is asked for a context that is done.

@@ -155,24 +155,25 @@ func unfinishedInvocations(events []*session.Event) map[string]bool {
 type invocation struct {
 	id          string
 	first, last int // places in the lane's list of indices
+	firstNew    int // place of its first event that is new
 	isNew       bool
 }
 
 // window chooses the window of one lane.
 func (l *log) window(lane icontext.Lane, s selection) (Window, bool) {
 	indices, frontier := l.indices[lane], l.frontier(lane)
-	invocations := l.invocations(indices, frontier)
+	invocations, at := l.invocations(indices, frontier)
 	fresh, limit := l.fresh(invocations, len(indices))
 	if len(fresh) < s.need {
 		return Window{}, false
 	}
 	slice := func(n, overlap int) []int {
-		start := invocations[max(0, fresh[0]-overlap)].first
-		end := start
-		for _, i := range fresh[:n] {
-			end = max(end, invocations[i].last+1)
+		start, end := len(indices), 0
+		for _, inv := range fresh[:n] {
+			start, end = min(start, inv.firstNew), max(end, inv.last+1)
 		}
-		return indices[start:min(end, limit)]
+		start = withOverlap(at, start, overlap)
+		return indices[start:max(start, min(end, limit))]
 	}
 
 	n, overlap := min(s.take, len(fresh)), s.overlap
@@ -200,16 +201,31 @@ func (w Window) advances(frontier int64) bool {
 	return len(w.New) > 0 && w.End.UnixMicro() > frontier
 }
 
-// fresh are the places among invocations of those that are new and completed.
-// No window may reach limit, the place of the first event of an invocation
-// that may go on.
-func (l *log) fresh(invocations []*invocation, end int) (fresh []int, limit int) {
-	for i, inv := range invocations {
+// withOverlap is start moved back over the events of that many invocations. It
+// goes by what stands before start and not by where those invocations began:
+// one that went on for long beside others does not draw all of them in.
+func withOverlap(at []*invocation, start, overlap int) int {
+	seen := map[*invocation]bool{}
+	for start > 0 {
+		inv := at[start-1]
+		if !seen[inv] && len(seen) == overlap {
+			break
+		}
+		seen[inv] = true
+		start--
+	}
+	return start
+}
+
+// fresh are the invocations that are new and completed. No window may reach
+// limit, the place of the first event of an invocation that may go on.
+func (l *log) fresh(invocations []*invocation, end int) (fresh []*invocation, limit int) {
+	for _, inv := range invocations {
 		if l.unfinished[inv.id] {
 			return fresh, inv.first
 		}
 		if inv.isNew {
-			fresh = append(fresh, i)
+			fresh = append(fresh, inv)
 		}
 	}
 	return fresh, end
@@ -237,10 +253,10 @@ func (l *log) frontier(lane icontext.Lane) int64 {
 	return active[len(active)-1].End
 }
 
-// invocations are those of a lane by their first event. Events without an
-// invocation ID belong to the one before.
-func (l *log) invocations(indices []int, frontier int64) []*invocation {
-	var list []*invocation
+// invocations are those of a lane by their first event, and at tells which one
+// the event at each place belongs to. Events without an invocation ID belong to
+// the one before.
+func (l *log) invocations(indices []int, frontier int64) (list, at []*invocation) {
 	byID := map[string]*invocation{}
 	var current *invocation
 	for place, i := range indices {
@@ -255,11 +271,12 @@ func (l *log) invocations(indices []int, frontier int64) []*invocation {
 			list = append(list, current)
 		}
 		current.last = place
-		if e.Timestamp.UnixMicro() > frontier && !l.coverage.Covers(i, e) && !l.links.pending(i) {
-			current.isNew = true
+		at = append(at, current)
+		if !current.isNew && e.Timestamp.UnixMicro() > frontier && !l.coverage.Covers(i, e) && !l.links.pending(i) {
+			current.isNew, current.firstNew = true, place
 		}
 	}
-	return list
+	return list, at
 }
 
 // balanced is the window of those of the given events, indices into the log,

@@ -247,6 +247,14 @@ func TestSelectEventsToCompact(t *testing.T) {
 			i2 2 user: two
 			i1 3 agent: answer one
 			i2 4 agent: answer two`, "e1 e2 e3 e4 in 1-4"},
+		{"an answer that came long after its question does not draw in all that was between", 1, 1, `
+			i1 1 user: one
+			i2 2 user: two
+			i2 3 agent: answer two
+			i3 4 user: three
+			i3 5 agent: answer three
+			c1 6 summary 1-5: S
+			i1 7 agent: answer one`, "e4 e5 e7 in 4-7"},
 		{"an overlap larger than the log takes what there is", 1, 9, `
 			i1 1 agent: one
 			c1 2 summary 1-1: S
