@@ -86,17 +86,29 @@ func New(cfg Config) (Agent, error) {
 		return nil, fmt.Errorf("agent %q: Run must be set", cfg.Name)
 	}
 	cfg.SubAgents = slices.Clone(cfg.SubAgents)
-	seen := map[string]bool{cfg.Name: true}
 	for i, sub := range cfg.SubAgents {
 		if sub == nil {
 			return nil, fmt.Errorf("agent %q: SubAgents[%d] is nil", cfg.Name, i)
 		}
-		if seen[sub.Name()] {
-			return nil, fmt.Errorf("agent %q: two agents are named %q", cfg.Name, sub.Name())
-		}
-		seen[sub.Name()] = true
+	}
+	if err := claimNames(cfg.SubAgents, map[string]bool{cfg.Name: true}); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", cfg.Name, err)
 	}
 	return &agent{cfg}, nil
+}
+
+// claimNames adds the names of agents and of all below them to taken.
+func claimNames(agents []Agent, taken map[string]bool) error {
+	for _, a := range agents {
+		if taken[a.Name()] {
+			return fmt.Errorf("two agents are named %q", a.Name())
+		}
+		taken[a.Name()] = true
+		if err := claimNames(a.SubAgents(), taken); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type agent struct{ cfg Config }

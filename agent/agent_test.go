@@ -47,7 +47,8 @@ func TestNew(t *testing.T) {
 		"Run must be set":              {Name: "a"},
 		"SubAgents[0] is nil":          {Name: "a", Run: silent, SubAgents: []agent.Agent{nil}},
 		`two agents are named "sub"`:   {Name: "a", Run: silent, SubAgents: []agent.Agent{sub, sub}},
-		`two agents are named "a"`:     {Name: "a", Run: silent, SubAgents: []agent.Agent{named(t, "a")}},
+		`two agents are named "a"`:     {Name: "a", Run: silent, SubAgents: []agent.Agent{named(t, "b", named(t, "a"))}},
+		`two agents are named "leaf"`:  {Name: "a", Run: silent, SubAgents: []agent.Agent{named(t, "b", named(t, "leaf")), named(t, "c", named(t, "leaf"))}},
 	} {
 		if _, err := agent.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
@@ -66,6 +67,15 @@ func TestFindAgent(t *testing.T) {
 	}
 	if root.Description() != "is root" || len(root.SubAgents()) != 2 {
 		t.Error("description or sub-agents")
+	}
+
+	// An agent does not change after New.
+	subs := []agent.Agent{leaf}
+	parent := named(t, "parent", subs...)
+	subs[0] = nil
+	parent.SubAgents()[0] = nil
+	if parent.FindAgent("leaf") != leaf {
+		t.Error("who holds the list of sub-agents can change it")
 	}
 }
 
@@ -107,6 +117,9 @@ func TestRun(t *testing.T) {
 		{"before answers", agent.Config{Run: says("one"), BeforeAgentCallbacks: []agent.BeforeAgentCallback{text("before"), text("never")}, AfterAgentCallbacks: []agent.AfterAgentCallback{text("after")}}, "before"},
 		{"before sets state", agent.Config{Run: says("one"), BeforeAgentCallbacks: []agent.BeforeAgentCallback{setsState}}, "map[k:1], one"},
 		{"before fails", agent.Config{Run: says("one"), BeforeAgentCallbacks: []agent.BeforeAgentCallback{fails}}, `agent "a": callback: boom`},
+		{"before fails after the state was set", agent.Config{Run: says("one"), BeforeAgentCallbacks: []agent.BeforeAgentCallback{setsState, fails}}, `agent "a": callback: boom`},
+		{"after fails", agent.Config{Run: says("one"), AfterAgentCallbacks: []agent.AfterAgentCallback{fails, text("never")}}, `one, agent "a": callback: boom`},
+		{"after sets state", agent.Config{Run: says("one"), AfterAgentCallbacks: []agent.AfterAgentCallback{setsState}}, "one, map[k:1]"},
 		{"after adds", agent.Config{Run: says("one"), AfterAgentCallbacks: []agent.AfterAgentCallback{setsState, text("after")}}, "one, after"},
 		{"no after once ended", agent.Config{Run: says("one", "end"), AfterAgentCallbacks: []agent.AfterAgentCallback{text("after")}}, "one"},
 	} {
@@ -138,6 +151,75 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestConsumerStops at each event in turn: nothing runs after it.
+func TestConsumerStops(t *testing.T) {
+	speak := func(log *[]string, text string) func(agent.Context) (*genai.Content, error) {
+		return func(agent.Context) (*genai.Content, error) {
+			*log = append(*log, text)
+			return genai.NewContentFromText(text, genai.RoleModel), nil
+		}
+	}
+	for stop := 1; stop <= 4; stop++ {
+		var log []string
+		a, err := agent.New(agent.Config{
+			Name: "a",
+			BeforeAgentCallbacks: []agent.BeforeAgentCallback{func(ctx agent.Context) (*genai.Content, error) {
+				log = append(log, "before")
+				return nil, ctx.State().Set("k", 1)
+			}},
+			Run: func(agent.InvocationContext) iter.Seq2[*session.Event, error] {
+				return func(yield func(*session.Event, error) bool) {
+					for _, text := range []string{"one", "two"} {
+						log = append(log, text)
+						if !yield(&session.Event{}, nil) {
+							return
+						}
+					}
+				}
+			},
+			AfterAgentCallbacks: []agent.AfterAgentCallback{speak(&log, "after")},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		for range a.Run(invocation(nil)) {
+			if seen++; seen == stop {
+				break
+			}
+		}
+		if diff := cmp.Diff([]string{"before", "one", "two", "after"}[:stop], log); diff != "" {
+			t.Errorf("stopped at %d: -want +got:\n%s", stop, diff)
+		}
+	}
+}
+
+// TestOwnFieldsAreKept: what an agent's logic sets in its events stays.
+func TestOwnFieldsAreKept(t *testing.T) {
+	scope, branch := "task", "root.a"
+	for want, event := range map[string]*session.Event{
+		"a root.a i1 task":   {},
+		"b root.b i2 errand": {Author: "b", Branch: "root.b", InvocationID: "i2", IsolationScope: "errand"},
+	} {
+		a, err := agent.New(agent.Config{Name: "a", Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+			if ctx.Agent().Name() != "a" {
+				t.Errorf("the context has the agent %q", ctx.Agent().Name())
+			}
+			return func(yield func(*session.Event, error) bool) { yield(event, nil) }
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		caller := named(t, "caller")
+		delta := &agent.InvocationContextDelta{Agent: &caller, Branch: &branch, IsolationScope: &scope}
+		for e := range a.Run(invocation(nil).WithICDelta(delta)) {
+			if got := strings.Join([]string{e.Author, e.Branch, e.InvocationID, e.IsolationScope}, " "); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		}
+	}
+}
+
 func TestContexts(t *testing.T) {
 	parent := invocation(map[string]any{"city": "Lisbon", "n": 1})
 	me := named(t, "me")
@@ -151,6 +233,9 @@ func TestContexts(t *testing.T) {
 	}
 	if derived.Agent() != me || derived.Branch() != branch || derived.IsolationScope() != scope || derived.UserContent() != content || derived.Value(key) != "value" {
 		t.Error("the derived context lacks something")
+	}
+	if parent.Ended() {
+		t.Error("ended from the start")
 	}
 	derived.EndInvocation()
 	if !parent.Ended() || parent.Invocation() != derived.Invocation() || parent.Invocation().Compactor() != nil {
@@ -221,6 +306,7 @@ func TestCountLLMCall(t *testing.T) {
 			} else if !errors.Is(err, agent.ErrMaxLLMCalls) {
 				t.Fatal(err)
 			}
+			ctx = ctx.WithContext(ctx) // one count for all contexts of the run
 		}
 		if allowed != want {
 			t.Errorf("limit %d: %d calls", limit, allowed)

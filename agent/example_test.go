@@ -38,3 +38,30 @@ func Example() {
 	}
 	// Output: greeter i1 Hello, ada! <nil>
 }
+
+// A callback before an agent may answer in its place.
+func ExampleBeforeAgentCallback() {
+	closed := func(ctx agent.Context) (*genai.Content, error) {
+		if open, err := ctx.State().Get("app:open"); err != nil || open == true {
+			return nil, err
+		}
+		return genai.NewContentFromText("The "+ctx.AgentName()+" is closed.", genai.RoleModel), nil
+	}
+	desk, err := agent.New(agent.Config{
+		Name:                 "desk",
+		BeforeAgentCallbacks: []agent.BeforeAgentCallback{closed},
+		Run: func(agent.InvocationContext) iter.Seq2[*session.Event, error] {
+			panic("nobody is there")
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	ctx := agent.NewInvocationContext(context.Background(), agent.InvocationParams{
+		Session: session.NewSnapshot(session.SnapshotData{State: map[string]any{"app:open": false}}),
+	})
+	for event, err := range desk.Run(ctx) {
+		fmt.Println(event.Author, "says:", event.Content.Parts[0].Text, err)
+	}
+	// Output: desk says: The desk is closed. <nil>
+}

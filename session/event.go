@@ -116,16 +116,20 @@ func (e *Event) IsFinalResponse() bool {
 	if e.Partial {
 		return false
 	}
-	if e.Content == nil || len(e.Content.Parts) == 0 {
+	if e.Content == nil {
 		return true
 	}
+	endsInCodeResult := false
 	for _, part := range e.Content.Parts {
+		if part == nil {
+			continue
+		}
 		if part.FunctionCall != nil || part.FunctionResponse != nil {
 			return false
 		}
+		endsInCodeResult = part.CodeExecutionResult != nil
 	}
-	last := e.Content.Parts[len(e.Content.Parts)-1]
-	return last.CodeExecutionResult == nil
+	return !endsInCodeResult
 }
 
 // UnmarshalJSON reads an event. The timestamp may be RFC 3339, or a number of
@@ -215,7 +219,8 @@ func (t *wireTime) UnmarshalJSON(data []byte) error {
 	if math.Abs(number) >= millisecondsFrom {
 		number /= 1e3
 	}
-	if math.Abs(number) >= millisecondsFrom {
+	if math.Abs(number) >= millisecondsFrom || secondsToTime(number).Year() < 0 {
+		// RFC 3339, in which it may have to be written, has no such year.
 		return fmt.Errorf("time %s is out of range", data)
 	}
 	*t = wireTime(secondsToTime(number))

@@ -65,3 +65,38 @@ func Example() {
 	// gets map[result:sunny in Lisbon]
 	// says Take sunglasses.
 }
+
+// An instruction is filled with the session's state, in which the answers of
+// earlier agents and turns can be kept.
+func ExampleConfig() {
+	llm := modeltest.NewScript(modeltest.Text("Lisbon"), modeltest.Text("Lisbon is sunny."))
+	guide, err := llmagent.New(llmagent.Config{
+		Name:        "guide",
+		Model:       llm,
+		Instruction: "You guide {user:name}. The last answer was: {answer?}.",
+		OutputKey:   "answer",
+	})
+	if err != nil {
+		panic(err)
+	}
+	r, err := runner.NewInMemory("travel", guide)
+	if err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	defer r.Close(ctx)
+	for _, question := range []string{"Where shall I go?", "And the weather there?"} {
+		message := genai.NewContentFromText(question, genai.RoleUser)
+		for _, err := range r.Run(ctx, "ada", "s1", message, agent.RunConfig{}, runner.WithStateDelta(map[string]any{"user:name": "Ada"})) {
+			if err != nil {
+				panic(err)
+			}
+		}
+	}
+	for _, request := range llm.Requests() {
+		fmt.Println(request.Config.SystemInstruction.Parts[0].Text)
+	}
+	// Output:
+	// You guide Ada. The last answer was: .
+	// You guide Ada. The last answer was: Lisbon.
+}

@@ -60,12 +60,11 @@ func (f *flow) step(ctx agent.InvocationContext, yield yieldFunc) (last *session
 		if ctx.Ended() {
 			return last, true
 		}
-		answer := f.runTools(ctx, event, tools)
-		if err := ctx.Err(); err != nil {
-			yield(nil, err)
-			return nil, false
-		}
-		if answer != nil {
+		if answer := f.runTools(ctx, event, tools); answer != nil {
+			if err := ctx.Err(); err != nil {
+				yield(nil, err)
+				return nil, false
+			}
 			last = answer
 			if !yield(answer, nil) {
 				return nil, false
@@ -237,6 +236,7 @@ func (f *flow) event(ctx agent.InvocationContext, response *model.LLMResponse, a
 	}
 	mergeActions(&event.Actions, actions)
 	*actions = session.EventActions{}
+	event.Content = clone.Of(response.Content) // a callback may answer with what it keeps
 	for _, call := range callsOf(event) {
 		if call.ID == "" {
 			call.ID = "adk-" + platform.NewUUID(ctx)
@@ -245,7 +245,7 @@ func (f *flow) event(ctx agent.InvocationContext, response *model.LLMResponse, a
 			event.LongRunningToolIDs = append(event.LongRunningToolIDs, call.ID)
 		}
 	}
-	if f.cfg.OutputKey != "" && event.IsFinalResponse() && event.Content != nil {
+	if f.cfg.OutputKey != "" && event.IsFinalResponse() && event.Content != nil && len(event.LongRunningToolIDs) == 0 {
 		event.Actions.StateDelta[f.cfg.OutputKey] = answerText(event.Content)
 	}
 	return event

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"testing/synctest"
 
 	"go.uber.org/goleak"
 	"google.golang.org/genai"
@@ -56,26 +57,53 @@ func play(t *testing.T, cfg llmagent.Config, run agent.RunConfig, opts ...runner
 	if cfg.Name == "" {
 		cfg.Name = "agent"
 	}
-	a, newErr := llmagent.New(cfg)
-	if newErr != nil {
-		t.Fatal(newErr)
-	}
-	service := session.InMemoryService()
-	r, newErr := runner.New(runner.Config{AppName: "app", Agent: a, SessionService: service, AutoCreateSession: true})
-	if newErr != nil {
-		t.Fatal(newErr)
-	}
-	defer r.Close(context.Background())
-	for event, e := range r.Run(t.Context(), "ada", "s1", genai.NewContentFromText("the question", genai.RoleUser), run, opts...) {
+	r, service := newRunner(t, cfg)
+	for event, e := range r.Run(t.Context(), "ada", "s1", question(), run, opts...) {
 		if err = e; e == nil {
 			got = append(got, show(event))
 		}
 	}
-	found, getErr := service.Get(context.Background(), &session.GetRequest{AppName: "app", UserID: "ada", SessionID: "s1"})
-	if getErr != nil {
-		t.Fatal(getErr)
+	return got, load(t, service), err
+}
+
+func question() *genai.Content { return genai.NewContentFromText("the question", genai.RoleUser) }
+
+// newRunner runs the agent of cfg on sessions in memory.
+func newRunner(t *testing.T, cfg llmagent.Config) (*runner.Runner, session.Service) {
+	t.Helper()
+	a, err := llmagent.New(cfg)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return got, found.Session, err
+	service := session.InMemoryService()
+	r, err := runner.New(runner.Config{AppName: "app", Agent: a, SessionService: service, AutoCreateSession: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return r, service
+}
+
+// load reads what is stored.
+func load(t *testing.T, service session.Service) session.Session {
+	t.Helper()
+	found, err := service.Get(context.Background(), &session.GetRequest{AppName: "app", UserID: "ada", SessionID: "s1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found.Session
+}
+
+// log is what is stored, as show has it.
+func log(s session.Session) (log []string) {
+	for e := range s.Events().All() {
+		log = append(log, show(e))
+	}
+	return log
 }
 
 func show(e *session.Event) string {
@@ -93,6 +121,9 @@ func show(e *session.Event) string {
 		}
 	}
 	text := strings.Join(parts, " | ")
+	if note, ok := e.Actions.StateDelta["note"]; ok {
+		text += fmt.Sprint(note)
+	}
 	if e.Partial {
 		text += "..."
 	}
@@ -143,14 +174,19 @@ func (justNamed) Description() string { return "" }
 func (justNamed) IsLongRunning() bool { return false }
 
 func TestInstructions(t *testing.T) {
-	state := runner.WithStateDelta(map[string]any{"city": "Lisbon", "user:name": "Ada", "n": 3})
+	state := runner.WithStateDelta(map[string]any{
+		"city": "Lisbon", "user:name": "Ada", "app:shop": "Tram", "temp:hour": 9, "n": 3, "none": nil, "nested": "{city}",
+	})
 	for template, want := range map[string]string{
-		"plain":                      "plain",
-		"in {city} for {user:name}":  "in Lisbon for Ada",
-		"{n} and {nothing?}.":        "3 and .",
-		`JSON {"a": 1} {not a key}`:  `JSON {"a": 1} {not a key}`,
-		"{missing}":                  "",
-		"twice {city}, twice {city}": "twice Lisbon, twice Lisbon",
+		"plain":                                  "plain",
+		"in {city} for {user:name}":              "in Lisbon for Ada",
+		"of {app:shop} at {temp:hour}":           "of Tram at 9",
+		"{n} and {nothing?}.":                    "3 and .",
+		"{city?} {app:nothing?}{none}.":          "Lisbon .",
+		`JSON {"a": 1} {not a key} {} {1} {x:y}`: `JSON {"a": 1} {not a key} {} {1} {x:y}`,
+		"{missing}":                              "",
+		"twice {city}, twice {city}":             "twice Lisbon, twice Lisbon",
+		"a value is no template: {nested}":       "a value is no template: {city}",
 	} {
 		llm := modeltest.NewScript(modeltest.Text("ok"))
 		_, _, err := play(t, llmagent.Config{Model: llm, GlobalInstruction: "First.", Instruction: template}, agent.RunConfig{}, state)
@@ -173,20 +209,62 @@ func TestInstructions(t *testing.T) {
 	}
 }
 
+func TestGlobalInstructions(t *testing.T) {
+	provide := func(text string, err error) llmagent.InstructionProvider {
+		return func(agent.ReadonlyContext) (string, error) { return text, err }
+	}
+	down := errors.New("down")
+	for _, tc := range []struct {
+		name string
+		cfg  llmagent.Config
+		want string
+		err  error
+	}{
+		{"none", llmagent.Config{}, "", nil},
+		{"alone", llmagent.Config{GlobalInstruction: "For {user:name}."}, "For Ada.", nil},
+		{"provided, before the agent's", llmagent.Config{GlobalInstructionProvider: provide("For {all}.", nil), Instruction: "Be brief."}, "For {all}.\n\nBe brief.", nil},
+		{"a provider that says nothing", llmagent.Config{GlobalInstruction: "For all.", InstructionProvider: provide("", nil)}, "For all.", nil},
+		{"a provider that fails", llmagent.Config{InstructionProvider: provide("x", down)}, "", down},
+		{"a global provider that fails", llmagent.Config{GlobalInstructionProvider: provide("x", down)}, "", down},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			llm := modeltest.NewScript(modeltest.Text("ok"))
+			tc.cfg.Model = llm
+			_, _, err := play(t, tc.cfg, agent.RunConfig{}, runner.WithStateDelta(map[string]any{"user:name": "Ada"}))
+			if !errors.Is(err, tc.err) || err != nil && !strings.Contains(err.Error(), `agent "agent"`) {
+				t.Errorf("error %v, want %v", err, tc.err)
+			}
+			var got string
+			for _, req := range llm.Requests() {
+				if instruction := req.Config.SystemInstruction; instruction != nil {
+					got = instruction.Parts[0].Text
+				}
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestParallelTools: the calls of one response run at the same time, and their
-// results stand in the order of the calls.
+// results stand in the order of the calls, whichever ends first.
 func TestParallelTools(t *testing.T) {
-	var both sync.WaitGroup
-	both.Add(2)
-	meet := func(name string) fn {
+	synctest.Test(t, func(t *testing.T) { testParallelTools(t) })
+}
+
+func testParallelTools(t *testing.T) {
+	started, ended := make(chan struct{}), make(chan struct{})
+	meet := func(name string, meet func()) fn {
 		return fn{name: name, run: func(ctx agent.Context, _ map[string]any) (map[string]any, error) {
-			both.Done()
-			both.Wait() // hangs unless the other one runs as well
+			meet() // a deadlock unless the other one runs as well
 			return map[string]any{"from": name}, ctx.State().Set("seen:"+name, true)
 		}}
 	}
+	one := meet("one", func() { close(started); <-ended })
+	two := meet("two", func() { <-started; close(ended) })
 	llm := modeltest.NewScript(calls("one", "two"), modeltest.Text("done"))
-	got, stored, err := play(t, llmagent.Config{Model: llm, Tools: []tool.Tool{meet("one"), meet("two")}}, agent.RunConfig{})
+	got, stored, err := play(t, llmagent.Config{Model: llm, Tools: []tool.Tool{one, two}}, agent.RunConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,9 +281,6 @@ func TestParallelTools(t *testing.T) {
 		if id == "" || events.At(2).Content.Parts[i].FunctionResponse.ID != id {
 			t.Errorf("call %d: ID %q", i, id)
 		}
-	}
-	if tools := llm.Requests()[0].Config.Tools; len(tools) != 1 || tools[0].FunctionDeclarations[0].Name != "one" || tools[0].FunctionDeclarations[1].Name != "two" {
-		t.Errorf("declared: %+v", tools)
 	}
 }
 
@@ -230,10 +305,14 @@ func TestLongRunningTools(t *testing.T) {
 	job := answers("job", nil, nil)
 	job.long = true
 	got, stored, err := play(t, llmagent.Config{Model: llm, Tools: []tool.Tool{job}}, agent.RunConfig{})
-	if err != nil || len(stored.Events().At(1).LongRunningToolIDs) != 1 {
-		t.Errorf("%v, %+v", err, stored.Events().At(1))
+	if err != nil {
+		t.Fatal(err)
 	}
 	expect(t, "without a result the run ends", got, "call job")
+	call := stored.Events().At(1)
+	if ids := call.LongRunningToolIDs; len(ids) != 1 || ids[0] == "" || ids[0] != call.Content.Parts[0].FunctionCall.ID {
+		t.Errorf("long-running: %q, called: %+v", ids, call.Content.Parts[0].FunctionCall)
+	}
 
 	llm = modeltest.NewScript(calls("job"), modeltest.Text("it runs"))
 	job = answers("job", map[string]any{"status": "started"}, nil)
@@ -267,38 +346,38 @@ func TestStreaming(t *testing.T) {
 	}
 }
 
-// TestConsumerStops at each event in turn: what was yielded is what is stored.
+// TestConsumerStops at each event in turn: what was yielded, but for pieces of
+// an answer, is what is stored.
 func TestConsumerStops(t *testing.T) {
-	for stop := 1; stop <= 5; stop++ {
-		llm := modeltest.NewScript(calls("look"), calls("look"), modeltest.Text("done"))
-		a, err := llmagent.New(llmagent.Config{Name: "agent", Model: llm, Tools: []tool.Tool{answers("look", map[string]any{"r": 1}, nil)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		service := session.InMemoryService()
-		r, err := runner.New(runner.Config{AppName: "app", Agent: a, SessionService: service, AutoCreateSession: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		seen := 0
-		for _, err := range r.Run(t.Context(), "ada", "s1", genai.NewContentFromText("go", genai.RoleUser), agent.RunConfig{}) {
+	all := []string{"closing time", "call look", "look=map[r:1]", "It ...", "is ...", "noon....", "It is noon.", "good bye"}
+	for stop := 1; stop <= len(all); stop++ {
+		r, service := newRunner(t, llmagent.Config{
+			Name: "agent", Model: modeltest.NewScript(calls("look"), modeltest.Streamed("It ", "is ", "noon.")),
+			Tools: []tool.Tool{answers("look", map[string]any{"r": 1}, nil)},
+			BeforeAgentCallbacks: []agent.BeforeAgentCallback{func(ctx agent.Context) (*genai.Content, error) {
+				return nil, ctx.State().Set("note", "closing time")
+			}},
+			AfterAgentCallbacks: []agent.AfterAgentCallback{func(agent.Context) (*genai.Content, error) {
+				return genai.NewContentFromText("good bye", genai.RoleModel), nil
+			}},
+		})
+		var seen []string
+		for event, err := range r.Run(t.Context(), "ada", "s1", question(), agent.RunConfig{StreamingMode: agent.StreamingModeSSE}) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if seen++; seen == stop {
+			if seen = append(seen, show(event)); len(seen) == stop {
 				break
 			}
 		}
-		got, err := service.Get(t.Context(), &session.GetRequest{AppName: "app", UserID: "ada", SessionID: "s1"})
-		if err != nil {
-			t.Fatal(err)
+		expect(t, fmt.Sprintf("seen until %d", stop), seen, all[:stop]...)
+		want := []string{"the question"}
+		for _, event := range all[:stop] {
+			if !strings.HasSuffix(event, "...") {
+				want = append(want, event)
+			}
 		}
-		if n := got.Session.Events().Len(); n != stop+1 {
-			t.Errorf("stopped at %d: %d events are stored", stop, n)
-		}
-		if err := r.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		expect(t, fmt.Sprintf("stored until %d", stop), log(load(t, service)), want...)
 	}
 }
 
@@ -322,6 +401,7 @@ func TestCallbacks(t *testing.T) {
 	}
 	down := errors.New("down")
 	look := answers("look", map[string]any{"r": 1}, nil)
+	echo := fn{name: "echo", run: func(_ agent.Context, args map[string]any) (map[string]any, error) { return args, nil }}
 	for _, tc := range []struct {
 		name string
 		cfg  llmagent.Config
@@ -333,6 +413,11 @@ func TestCallbacks(t *testing.T) {
 				return reply("cached"), ctx.State().Set("hit", true)
 			},
 		}}, "cached", nil},
+		{"before the model: the first answer counts", llmagent.Config{Model: modeltest.NewScript(), BeforeModelCallbacks: []llmagent.BeforeModelCallback{
+			func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) { return nil, nil },
+			func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) { return reply("second"), nil },
+			func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) { return reply("third"), nil },
+		}}, "second", nil},
 		{"before the model: fails", llmagent.Config{Model: modeltest.NewScript(), BeforeModelCallbacks: []llmagent.BeforeModelCallback{
 			func(agent.Context, *model.LLMRequest) (*model.LLMResponse, error) { return nil, down },
 		}}, "", down},
@@ -341,6 +426,25 @@ func TestCallbacks(t *testing.T) {
 				return reply(r.Content.Parts[0].Text + ", polished"), nil
 			},
 		}}, "raw, polished", nil},
+		{"after the model: the first answer counts", llmagent.Config{Model: modeltest.NewScript(modeltest.Text("raw")), AfterModelCallbacks: []llmagent.AfterModelCallback{
+			func(agent.Context, *model.LLMResponse, error) (*model.LLMResponse, error) { return nil, nil },
+			func(agent.Context, *model.LLMResponse, error) (*model.LLMResponse, error) {
+				return reply("second"), nil
+			},
+			func(agent.Context, *model.LLMResponse, error) (*model.LLMResponse, error) { return reply("third"), nil },
+		}}, "second", nil},
+		{"after the model: fails", llmagent.Config{Model: modeltest.NewScript(modeltest.Text("raw")), AfterModelCallbacks: []llmagent.AfterModelCallback{
+			func(agent.Context, *model.LLMResponse, error) (*model.LLMResponse, error) { return nil, down },
+		}}, "", down},
+		{"after a model that failed", llmagent.Config{Model: modeltest.NewScript(modeltest.Fail(down)), AfterModelCallbacks: []llmagent.AfterModelCallback{
+			func(_ agent.Context, r *model.LLMResponse, err error) (*model.LLMResponse, error) {
+				return reply(fmt.Sprint(r != nil, " ", err)), nil
+			},
+		}}, "false down", nil},
+		{"on a model error: another one", llmagent.Config{Model: modeltest.NewScript(modeltest.Fail(errors.New("x"))), OnModelErrorCallbacks: []llmagent.OnModelErrorCallback{
+			func(agent.Context, *model.LLMRequest, error) (*model.LLMResponse, error) { return nil, nil },
+			func(agent.Context, *model.LLMRequest, error) (*model.LLMResponse, error) { return nil, down },
+		}}, "", down},
 		{"on a model error", llmagent.Config{Model: modeltest.NewScript(modeltest.Fail(down)), OnModelErrorCallbacks: []llmagent.OnModelErrorCallback{
 			func(_ agent.Context, _ *model.LLMRequest, err error) (*model.LLMResponse, error) {
 				return reply("sorry: " + err.Error()), nil
@@ -352,6 +456,31 @@ func TestCallbacks(t *testing.T) {
 				return map[string]any{"mock": 1}, nil
 			},
 		}}, "call look\nlook=map[mock:1]\nx", nil},
+		{"before a tool: changes arguments", llmagent.Config{Model: modeltest.NewScript(calls("echo"), modeltest.Text("x")), Tools: []tool.Tool{echo}, BeforeToolCallbacks: []llmagent.BeforeToolCallback{
+			func(_ agent.Context, _ tool.Tool, args map[string]any) (map[string]any, error) {
+				args["city"] = "Porto"
+				return nil, nil
+			},
+		}}, "call echo\necho=map[city:Porto]\nx", nil},
+		{"before a tool: fails", llmagent.Config{Model: modeltest.NewScript(calls("look"), modeltest.Text("x")), Tools: []tool.Tool{look}, BeforeToolCallbacks: []llmagent.BeforeToolCallback{
+			func(agent.Context, tool.Tool, map[string]any) (map[string]any, error) { return nil, down },
+			func(agent.Context, tool.Tool, map[string]any) (map[string]any, error) {
+				return map[string]any{"never": 1}, nil
+			},
+		}}, "call look\nlook=map[error:down]\nx", nil},
+		{"before a tool: panics", llmagent.Config{Model: modeltest.NewScript(calls("look"), modeltest.Text("x")), Tools: []tool.Tool{look}, BeforeToolCallbacks: []llmagent.BeforeToolCallback{
+			func(agent.Context, tool.Tool, map[string]any) (map[string]any, error) { panic("on fire") },
+		}}, "call look\nlook=map[error:tool \"look\" panicked: on fire]\nx", nil},
+		{"after a tool that failed", llmagent.Config{Model: modeltest.NewScript(calls("bad"), modeltest.Text("x")), Tools: []tool.Tool{answers("bad", nil, down)}, AfterToolCallbacks: []llmagent.AfterToolCallback{
+			func(_ agent.Context, t tool.Tool, _, result map[string]any, err error) (map[string]any, error) {
+				return map[string]any{t.Name(): fmt.Sprint(result, err)}, nil
+			},
+		}}, "call bad\nbad=map[bad:map[] down]\nx", nil},
+		{"after a tool: fails", llmagent.Config{Model: modeltest.NewScript(calls("look"), modeltest.Text("x")), Tools: []tool.Tool{look}, AfterToolCallbacks: []llmagent.AfterToolCallback{
+			func(agent.Context, tool.Tool, map[string]any, map[string]any, error) (map[string]any, error) {
+				return nil, down
+			},
+		}}, "call look\nlook=map[error:down]\nx", nil},
 		{"after a tool", llmagent.Config{Model: modeltest.NewScript(calls("look"), modeltest.Text("x")), Tools: []tool.Tool{look}, AfterToolCallbacks: []llmagent.AfterToolCallback{
 			func(_ agent.Context, _ tool.Tool, _, result map[string]any, _ error) (map[string]any, error) {
 				return map[string]any{"was": result["r"]}, nil
@@ -419,15 +548,7 @@ func TestToolsCannotMintRecords(t *testing.T) {
 
 func TestIncludeContentsNone(t *testing.T) {
 	llm := modeltest.NewScript(modeltest.Text("one"), modeltest.Text("two"))
-	a, err := llmagent.New(llmagent.Config{Name: "agent", Model: llm, IncludeContents: llmagent.IncludeContentsNone})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := runner.NewInMemory("app", a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close(context.Background())
+	r, _ := newRunner(t, llmagent.Config{Name: "agent", Model: llm, IncludeContents: llmagent.IncludeContentsNone})
 	for _, text := range []string{"first", "second"} {
 		for _, err := range r.Run(t.Context(), "ada", "s1", genai.NewContentFromText(text, genai.RoleUser), agent.RunConfig{}) {
 			if err != nil {
@@ -442,14 +563,24 @@ func TestIncludeContentsNone(t *testing.T) {
 
 // TestConfigIsNotShared: no call changes the parameters of the next.
 func TestConfigIsNotShared(t *testing.T) {
-	given := &genai.GenerateContentConfig{Temperature: genai.Ptr[float32](0.5), SystemInstruction: genai.NewContentFromText("Base.", "user")}
+	given := &genai.GenerateContentConfig{Temperature: genai.Ptr[float32](0.5), TopP: genai.Ptr[float32](0.25), SystemInstruction: genai.NewContentFromText("Base.", "user")}
 	llm := modeltest.NewScript(calls("look"), modeltest.Text("x"))
-	_, _, err := play(t, llmagent.Config{Model: llm, GenerateContentConfig: given, Instruction: "More.", Tools: []tool.Tool{answers("look", map[string]any{}, nil)}}, agent.RunConfig{})
+	var seen []float32
+	_, _, err := play(t, llmagent.Config{Model: llm, GenerateContentConfig: given, Instruction: "More.", Tools: []tool.Tool{answers("look", map[string]any{}, nil)},
+		BeforeModelCallbacks: []llmagent.BeforeModelCallback{func(_ agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
+			seen = append(seen, *req.Config.Temperature, *req.Config.TopP)
+			*req.Config.TopP = 0.9 // of this call alone
+			return nil, nil
+		}},
+	}, agent.RunConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !slices.Equal(seen, []float32{0.5, 0.25, 0.5, 0.25}) || *given.TopP != 0.25 {
+		t.Errorf("temperature and top P of the calls: %v; given: %v", seen, *given.TopP)
+	}
 	for i, req := range llm.Requests() {
-		if n := len(req.Config.SystemInstruction.Parts); n != 2 || *req.Config.Temperature != 0.5 || len(req.Config.Tools) != 1 {
+		if n := len(req.Config.SystemInstruction.Parts); n != 2 || *req.Config.TopP != 0.9 || len(req.Config.Tools) != 1 {
 			t.Errorf("call %d: %d parts of instruction, %+v", i, n, req.Config)
 		}
 	}

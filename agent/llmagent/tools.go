@@ -12,6 +12,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/internal/clone"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool"
@@ -53,9 +54,13 @@ func (f *flow) addTools(ctx agent.Context, req *model.LLMRequest) (map[string]to
 }
 
 // runTools runs the calls in event, all at the same time, and returns the event
-// with their results in the order of the calls; nil if there are none.
+// with their results in the order of the calls, and their actions; nil if there
+// are none.
 func (f *flow) runTools(ctx agent.InvocationContext, event *session.Event, tools map[string]tool.Tool) *session.Event {
 	calls := callsOf(event)
+	if len(calls) == 0 {
+		return nil
+	}
 	results := make([]map[string]any, len(calls))
 	actions := make([]session.EventActions, len(calls))
 	var wg sync.WaitGroup
@@ -84,7 +89,10 @@ func (f *flow) runTools(ctx agent.InvocationContext, event *session.Event, tools
 		}})
 	}
 	if len(answer.Content.Parts) == 0 {
-		return nil
+		if !asksForAnything(&answer.Actions) {
+			return nil
+		}
+		answer.Content = nil
 	}
 	return answer
 }
@@ -96,7 +104,7 @@ func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[st
 	if !ok {
 		return failure(fmt.Errorf("there is no tool %q; there are: %s", call.Name, strings.Join(slices.Sorted(maps.Keys(tools)), ", ")))
 	}
-	args := call.Args
+	args := clone.Of(call.Args) // the consumer has the event, and callbacks may change them
 	if args == nil {
 		args = map[string]any{}
 	}
@@ -163,6 +171,13 @@ func mergeActions(into, from *session.EventActions) {
 	if from.TransferToAgent != "" {
 		into.TransferToAgent = from.TransferToAgent
 	}
+}
+
+// asksForAnything reports whether actions have any effect.
+func asksForAnything(a *session.EventActions) bool {
+	return len(a.StateDelta) > 0 || len(a.ArtifactDelta) > 0 ||
+		len(a.RequestedToolConfirmations) > 0 || len(a.RequestedAuthConfigs) > 0 ||
+		a.SkipSummarization || a.Escalate || a.TransferToAgent != ""
 }
 
 func merged[V any](into, from map[string]V) map[string]V {
