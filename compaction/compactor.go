@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
@@ -22,6 +23,8 @@ import (
 type Compactor struct {
 	cfg     Config
 	service session.Service
+	// Whether the service keeps records; both are false until that is known.
+	kept, notKept atomic.Bool
 
 	mu      sync.Mutex
 	tries   map[tryKey]tries
@@ -192,6 +195,9 @@ func (c *Compactor) Wait(ctx context.Context) error {
 }
 
 func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (ended Outcome, stored *session.Event) {
+	if c.notKept.Load() {
+		return failed(errNotKept), nil
+	}
 	read, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
 	if err != nil {
 		return failed(fmt.Errorf("reading the session: %w", err)), nil
@@ -212,7 +218,7 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 	if !window.unpaid {
 		var result SummarizeResult
 		result, err = c.summarize(ctx, c.cfg.Summarizer, window)
-		outcome.Usage = result.Usage
+		outcome.Usage, outcome.Reason = result.Usage, result.Note
 		summary, unfit = c.accept(ctx, result, err, &outcome)
 	}
 	if unfit.Kind != "" && window.Trigger != TriggerSlidingWindow {
@@ -221,7 +227,7 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 		extract, err := c.summarize(ctx, ExtractiveSummarizer{MaxTokens: c.maxSummary() / 2}, window)
 		if text, still := c.accept(ctx, extract, err, &outcome); still.Kind == "" {
 			summary, outcome.Reason, unfit = text, "an extract stands in: "+unfit.Reason, Outcome{}
-			outcome.fellBack = !window.unpaid
+			outcome.extract, outcome.fellBack = true, !window.unpaid
 		}
 	}
 	if unfit.Kind != "" {
@@ -238,8 +244,35 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 	case err != nil:
 		return outcome.ended(failed(fmt.Errorf("storing the summary: %w", err))), nil
 	}
+	if err := c.proveKept(ctx, key, event); err != nil {
+		return outcome.ended(failed(err)), nil
+	}
 	outcome.Kind, outcome.EventID = Applied, event.ID
 	return outcome, event
+}
+
+// errNotKept says that compaction is of no use: each run would summarize the
+// same events again.
+var errNotKept = errors.New("the session service does not keep EventActions.Compaction: nothing is compacted")
+
+// proveKept finds out, in a service that is not known to do so, whether what
+// was stored is there, the first time that something is.
+func (c *Compactor) proveKept(ctx context.Context, key sessionKey, event *session.Event) error {
+	if _, known := c.service.(session.ConditionalService); known || c.kept.Load() {
+		return nil
+	}
+	now, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
+	if err != nil {
+		return nil // not proven, and not refuted
+	}
+	for e := range now.Session.Events().All() {
+		if e.Actions.Compaction.Valid() && e.Actions.Compaction.Text() == event.Actions.Compaction.Text() {
+			c.kept.Store(true)
+			return nil
+		}
+	}
+	c.notKept.Store(true)
+	return errNotKept
 }
 
 // recheck finds out, in a service that does not check it when it appends,
@@ -479,7 +512,7 @@ func (c *Compactor) remember(session sessionKey, o Outcome) {
 	if len(c.tries) >= maxTries {
 		clear(c.tries)
 	}
-	extract := o.Kind == Applied && o.Reason != ""
+	extract := o.Kind == Applied && o.extract
 	switch {
 	case extract && o.Trigger == TriggerRollup:
 		t := c.tries[unpaid]
@@ -501,10 +534,10 @@ func (c *Compactor) remember(session sessionKey, o Outcome) {
 }
 
 func (c *Compactor) report(ctx context.Context, outcome Outcome) {
-	switch outcome.Kind {
-	case NothingToDo:
+	switch {
+	case outcome.Kind == NothingToDo:
 		return
-	case Applied, Superseded:
+	case outcome.Kind == Superseded, outcome.Kind == Applied && outcome.Reason == "":
 		slog.DebugContext(ctx, outcome.String())
 	default:
 		slog.WarnContext(ctx, outcome.String())

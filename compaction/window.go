@@ -101,6 +101,7 @@ type log struct {
 }
 
 func readLog(events []*session.Event) *log {
+	events = icontext.WithoutRewound(events)
 	l := &log{
 		events:     events,
 		coverage:   icontext.NewCoverage(events),

@@ -710,7 +710,7 @@ func TestConcurrentRuns(t *testing.T) {
 func BenchmarkTurn(b *testing.B) {
 	for store, open := range map[string]func(b *testing.B) session.Service{
 		"memory": func(*testing.B) session.Service { return session.InMemoryService() },
-		"sqlite": openSQLite,
+		"sqlite": func(b *testing.B) session.Service { return openSQLite(b) },
 	} {
 		for _, events := range []int{100, 1000, 10000} {
 			b.Run(fmt.Sprintf("store=%s/events=%d", store, events), func(b *testing.B) {
@@ -720,7 +720,7 @@ func BenchmarkTurn(b *testing.B) {
 	}
 }
 
-func openSQLite(b *testing.B) session.Service {
+func openSQLite(b testing.TB) session.Service {
 	service, err := database.NewSessionService(sqlite.Open(filepath.Join(b.TempDir(), "s.db") + "?_pragma=journal_mode(WAL)"))
 	if err != nil {
 		b.Fatal(err)
