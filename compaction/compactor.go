@@ -198,11 +198,11 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 	if c.notKept.Load() {
 		return failed(errNotKept), nil
 	}
-	read, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
+	read, err := c.read(ctx, key)
 	if err != nil {
 		return failed(fmt.Errorf("reading the session: %w", err)), nil
 	}
-	window, ok := choose(eventsOf(read.Session))
+	window, ok := choose(eventsOf(read))
 	if !ok {
 		return Outcome{Kind: NothingToDo, Reason: reasonNothing}, nil
 	}
@@ -234,11 +234,14 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 		return outcome.ended(unfit), nil
 	}
 
-	if err := c.recheck(ctx, key, read.Session); err != nil {
+	if err := c.recheck(ctx, key, read); err != nil {
 		return outcome.ended(superseded(err)), nil
 	}
 	event := CreateCompactionEvent(ctx, window, SummarizeResult{Content: summary, Usage: outcome.Usage})
-	switch err := c.service.AppendEvent(ctx, read.Session, event); {
+	manifest := session.Manifest{Level: window.level, TokensBefore: outcome.TokensBefore, TokensAfter: outcome.TokensAfter}
+	manifest.From, manifest.Seen, manifest.Events = manifestFor(eventsOf(read), event, c.cfg.OverlapSize)
+	manifest.Put(event)
+	switch err := c.service.AppendEvent(ctx, read, event); {
 	case errors.Is(err, session.ErrSuperseded):
 		return outcome.ended(superseded(err)), nil
 	case err != nil:
@@ -261,11 +264,11 @@ func (c *Compactor) proveKept(ctx context.Context, key sessionKey, event *sessio
 	if _, known := c.service.(session.ConditionalService); known || c.kept.Load() {
 		return nil
 	}
-	now, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
+	now, err := c.read(ctx, key)
 	if err != nil {
 		return nil // not proven, and not refuted
 	}
-	for e := range now.Session.Events().All() {
+	for e := range now.Events().All() {
 		if e.Actions.Compaction.Valid() && e.Actions.Compaction.Text() == event.Actions.Compaction.Text() {
 			c.kept.Store(true)
 			return nil
@@ -281,11 +284,11 @@ func (c *Compactor) recheck(ctx context.Context, key sessionKey, read session.Se
 	if _, checks := c.service.(session.ConditionalService); checks {
 		return nil
 	}
-	now, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
+	now, err := c.read(ctx, key)
 	if err != nil {
 		return err
 	}
-	if session.LastCompactionID(now.Session.Events()) != session.LastCompactionID(read.Events()) {
+	if session.LastCompactionID(now.Events()) != session.LastCompactionID(read.Events()) {
 		return session.ErrSuperseded
 	}
 	return nil
@@ -377,7 +380,7 @@ func CreateCompactionEvent(ctx context.Context, w Window, result SummarizeResult
 	event.Branch, event.IsolationScope = w.Branch, w.Scope
 	event.UsageMetadata = result.Usage
 	event.Actions.Compaction = session.NewEventCompaction(w.Start, w.End, prose(result.Content), w.Excluded)
-	manifest{level: w.level}.put(event)
+	session.Manifest{Level: w.level}.Put(event)
 	return event
 }
 

@@ -136,6 +136,27 @@ func isForeign(e *session.Event, agent string) bool {
 	return agent != "" && e.Author != "" && e.Author != "user" && e.Author != agent && e.Actions.Compaction == nil
 }
 
+// Pairings are the calls and responses of a log as each of its possible readers
+// pairs them: an agent sees what its branch and scope may see, and is retold
+// the calls of other agents. The first is that of one who sees everything.
+func Pairings(events []*session.Event) []*Pairs {
+	lanes, agents := map[Lane]bool{{}: true}, map[string]bool{}
+	for _, e := range events {
+		lanes[LaneOf(e)] = true
+		if e.Author != "user" {
+			agents[e.Author] = true
+		}
+	}
+	pairings := []*Pairs{NewPairs(events)}
+	for lane := range lanes {
+		visible := Visible(events, lane.Branch, lane.Scope)
+		for agent := range agents {
+			pairings = append(pairings, NewPairs(ownEvents(visible, agent)))
+		}
+	}
+	return pairings
+}
+
 func ownEvents(events []*session.Event, agent string) []*session.Event {
 	own := make([]*session.Event, 0, len(events))
 	for _, e := range events {
