@@ -151,4 +151,3 @@ func (k kind) raw(tb testing.TB, dsn string) *sql.DB {
 	tb.Cleanup(func() { db.Close() })
 	return db
 }
-
