@@ -35,7 +35,7 @@ type dialect struct {
 	sortTime func(column string) string
 	bytewise func(column string) string
 	// storedOrder is the expression that sorts events of equal time in the
-	// order in which they were stored.
+	// order in which they were stored; empty if there is no trace of it.
 	storedOrder string
 	// strayTime is the condition for events whose timestamp does not compare
 	// as its time does; empty if there is no such thing.

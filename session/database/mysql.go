@@ -25,9 +25,9 @@ var mysqlDialect = &dialect{
 		return "COALESCE(DATE_FORMAT(" + column + ", '%Y-%m-%d %H:%i:%s.%f'), '0001-01-01 00:00:00.000000')"
 	},
 	bytewise: func(column string) string { return "CAST(" + column + " AS BINARY)" },
-	// There is no trace of the order. By the ID it is at least the same order
-	// each time, and the index is in it.
-	storedOrder:  "id",
+	// There is no trace of the order. The index is in that of the IDs, but the
+	// server would sort again if it were asked for it.
+	storedOrder:  "",
 	texts:        &texts{},
 	indexes:      []index{bySessionAndTime},
 	alone:        aloneInMySQL,

@@ -54,8 +54,11 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 	columns := strings.Join(eventColumns, ", ")
 	events := "SELECT " + strings.Replace(columns, "timestamp", timestamp, 1) + " FROM events WHERE " + ofSession
 	since := " AND timestamp >= ?"
-	inOrder := " ORDER BY timestamp, " + d.storedOrder
-	lastFirst := " ORDER BY timestamp DESC, " + d.storedOrder + " DESC LIMIT ?"
+	inOrder, lastFirst := " ORDER BY timestamp", " ORDER BY timestamp DESC"
+	if d.storedOrder != "" {
+		inOrder, lastFirst = inOrder+", "+d.storedOrder, lastFirst+", "+d.storedOrder+" DESC"
+	}
+	lastFirst += " LIMIT ?"
 
 	sorted := [3]string{d.sortTime("s.update_time"), d.bytewise("s.user_id"), d.bytewise("s.id")}
 	page := fmt.Sprintf(" AND (%[1]s < ? OR %[1]s = ? AND (%[2]s > ? OR %[2]s = ? AND %[3]s > ?)) ORDER BY %[1]s DESC, %[2]s, %[3]s LIMIT ?",
