@@ -82,7 +82,8 @@ func (c *Compactor) Blocking() bool { return c.cfg.Blocking }
 func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Outcome {
 	key := keyOf(handle)
 	choose := func(events []*session.Event) (Window, bool) { return c.plan(events, key) }
-	if _, due := choose(eventsOf(handle)); !due {
+	window, due := choose(eventsOf(handle))
+	if !due {
 		return Outcome{Kind: NothingToDo, Reason: reasonNothing, AppName: key.app, UserID: key.user, SessionID: key.id}
 	}
 	_, release, err := c.acquire(ctx, key)
@@ -90,8 +91,7 @@ func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Ou
 		return failed(err)
 	}
 	defer release()
-	outcome, _ := c.try(ctx, key, choose)
-	return outcome
+	return c.tryAlone(ctx, key, window.Trigger, choose)
 }
 
 func keyOf(s session.Session) sessionKey {
@@ -125,6 +125,26 @@ func (c *Compactor) acquire(ctx context.Context, key sessionKey) (waited bool, r
 	}
 }
 
+// tryAlone is try for work that can wait: while another process is at the same
+// session, nothing is done, as its summary would be paid for twice.
+func (c *Compactor) tryAlone(ctx context.Context, key sessionKey, trigger string, choose func([]*session.Event) (Window, bool)) Outcome {
+	if locker, ok := c.service.(session.CompactionLocker); ok {
+		unlock, ok, err := locker.TryLockCompaction(ctx, key.app, key.user, key.id)
+		switch {
+		case err != nil: // the append finds out all the same
+		case !ok:
+			outcome := Outcome{Kind: Superseded, Reason: reasonElsewhere, Err: session.ErrSuperseded, Trigger: trigger,
+				AppName: key.app, UserID: key.user, SessionID: key.id}
+			c.report(ctx, outcome)
+			return outcome
+		default:
+			defer unlock()
+		}
+	}
+	outcome, _ := c.try(ctx, key, choose)
+	return outcome
+}
+
 // try does one compaction of what choose chooses. It returns the compaction
 // event if it stored one.
 func (c *Compactor) try(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (Outcome, *session.Event) {
@@ -147,8 +167,7 @@ func (c *Compactor) Compact(ctx context.Context, handle session.Session) Outcome
 		return failed(err)
 	}
 	defer release()
-	outcome, _ := c.try(ctx, key, c.PlanCompact)
-	return outcome
+	return c.tryAlone(ctx, key, TriggerManual, c.PlanCompact)
 }
 
 // PlanCompact is what Compact would do with a log. It reports false if that is
@@ -364,7 +383,10 @@ func (o Outcome) ended(other Outcome) Outcome {
 	return o
 }
 
-const reasonNothing = "not enough is new"
+const (
+	reasonNothing   = "not enough is new"
+	reasonElsewhere = "another process is compacting the session"
+)
 
 func failed(err error) Outcome {
 	return Outcome{Kind: Failed, Reason: err.Error(), Err: err}

@@ -18,7 +18,8 @@ const (
 	// Declined: the summarizer had nothing to say, or what it said was not
 	// fit to stand in for the events.
 	Declined Kind = "declined"
-	// Superseded: another compaction of the session was stored meanwhile.
+	// Superseded: another compaction of the session was stored meanwhile, or
+	// another process is at it; then no model was called.
 	Superseded Kind = "superseded"
 	// Failed: an error, a panic or a timeout.
 	Failed Kind = "failed"

@@ -142,7 +142,30 @@ func (s *inMemoryService) List(ctx context.Context, req *ListRequest) (*ListResp
 		}
 	}
 	SortByUpdate(response.Sessions)
+	if err := response.cut(req); err != nil {
+		return nil, err
+	}
 	return response, nil
+}
+
+// cut leaves the page that is asked for.
+func (r *ListResponse) cut(req *ListRequest) error {
+	if req.PageToken != "" {
+		updated, user, id, err := ParsePageToken(req.PageToken)
+		if err != nil {
+			return fmt.Errorf("session: list: %w", err)
+		}
+		first := slices.IndexFunc(r.Sessions, func(s Session) bool { return compareByUpdate(s, updated, user, id) > 0 })
+		if first < 0 {
+			first = len(r.Sessions)
+		}
+		r.Sessions = r.Sessions[first:]
+	}
+	if n := req.PageSize; n > 0 && n < len(r.Sessions) {
+		r.Sessions = r.Sessions[:n:n]
+		r.NextPageToken = PageToken(r.Sessions[n-1])
+	}
+	return nil
 }
 
 func (s *inMemoryService) Delete(ctx context.Context, req *DeleteRequest) error {

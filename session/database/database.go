@@ -58,6 +58,7 @@ package database
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"slices"
@@ -95,7 +96,7 @@ func NewSessionService(dialector gorm.Dialector, opts ...gorm.Option) (session.S
 	return &service{
 		orm: orm, pool: pool, dialect: d,
 		queries: newQueries(orm, d),
-		writing: make(chan struct{}, 1),
+		locks:   compactionLocks{turn: make(chan struct{}, 1)},
 	}, nil
 }
 
@@ -109,22 +110,36 @@ func AutoMigrate(svc session.Service) error {
 		return fmt.Errorf("session/database: AutoMigrate: %T is not a service of this package", svc)
 	}
 	ctx := context.Background()
-	err := s.write(ctx, func(tx transaction) error {
-		orm := s.ormOn(ctx, tx)
-		for _, table := range tables {
-			if err := migrate(orm, table); err != nil {
-				return err
-			}
-		}
-		for _, index := range s.dialect.indexes {
-			if _, err := tx.ExecContext(ctx, index); err != nil {
-				return err
-			}
-		}
-		return nil
+	err := s.write(ctx, "", func(tx transaction) error {
+		return s.dialect.alone(ctx, tx, func() error { return s.migrate(ctx, tx) })
 	})
 	if err != nil {
 		return fmt.Errorf("session/database: AutoMigrate: %w", err)
+	}
+	return nil
+}
+
+func (s *service) migrate(ctx context.Context, tx transaction) error {
+	orm := s.ormOn(ctx, tx)
+	if s.dialect.tableOptions != nil {
+		options, err := s.dialect.tableOptions(ctx, tx)
+		if err != nil {
+			return err
+		}
+		orm = orm.Set("gorm:table_options", options)
+	}
+	for _, table := range tables {
+		if err := migrate(orm, table); err != nil {
+			return err
+		}
+	}
+	for _, index := range s.dialect.indexes {
+		if orm.Migrator().HasIndex(&storedEvent{}, index.name) {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, "CREATE INDEX "+index.name+" ON "+index.on); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -135,35 +150,66 @@ type service struct {
 	pool    *sql.DB
 	dialect *dialect
 	queries *queries
-	// writing is held by the one goroutine that writes. Goroutines queue up
-	// for it in order; left to the database they would poll, and a slow one
-	// could wait without end.
-	writing chan struct{}
+	writers gates
+	locks   compactionLocks
 }
 
 // AppendsConditionally is there for session.ConditionalService.
 func (*service) AppendsConditionally() {}
 
 // Close closes the database.
-func (s *service) Close() error { return s.pool.Close() }
+func (s *service) Close() error {
+	s.locks.close()
+	return s.pool.Close()
+}
 
-// write runs do in a transaction that no other write overlaps.
-func (s *service) write(ctx context.Context, do func(transaction) error) error {
-	select {
-	case s.writing <- struct{}{}:
-		defer func() { <-s.writing }()
-	case <-ctx.Done():
-		return ctx.Err()
+// write runs do in a transaction that no other write to the same session
+// overlaps. Goroutines queue up in order before they take a connection: left to
+// the database some of them would poll, and a session that many write to would
+// hold all connections. do may run more than once.
+func (s *service) write(ctx context.Context, name string, do func(transaction) error) error {
+	if !s.dialect.server {
+		name = "" // there is one lock, of the whole database
 	}
+	leave, err := s.writers.enter(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return s.transact(ctx, true, do)
 }
 
-// read runs do in a transaction in which nothing changes.
+// read runs do in a transaction in which nothing changes. do may run more than
+// once.
 func (s *service) read(ctx context.Context, do func(transaction) error) error {
 	return s.transact(ctx, false, do)
 }
 
-func (s *service) transact(ctx context.Context, write bool, do func(transaction) error) (err error) {
+// tries is how often a transaction is tried that the database undid because of
+// another one. In each round one of them gets through.
+const tries = 20
+
+func (s *service) transact(ctx context.Context, write bool, do func(transaction) error) error {
+	for try := 1; ; try++ {
+		err := s.attempt(ctx, write, do)
+		if err == nil || try == tries || ctx.Err() != nil || !s.dialect.server {
+			return err
+		}
+		var not notBegun
+		if begun := !errors.As(err, &not); begun && !s.dialect.again(err) {
+			return err
+		} else if !begun && try > 2 {
+			return err // no old connection that had been cut meanwhile
+		}
+	}
+}
+
+// notBegun is the error of a transaction that has not done anything.
+type notBegun struct{ error }
+
+func (e notBegun) Unwrap() error { return e.error }
+
+func (s *service) attempt(ctx context.Context, write bool, do func(transaction) error) (err error) {
 	conn, err := s.pool.Conn(ctx)
 	if err != nil {
 		return err
@@ -171,13 +217,18 @@ func (s *service) transact(ctx context.Context, write bool, do func(transaction)
 	defer conn.Close()
 	tx, err := s.dialect.begin(ctx, conn, write)
 	if err != nil {
-		return err
+		s.discard(conn)
+		return notBegun{err}
 	}
 	committed := false
 	defer func() {
-		if !committed {
-			// An error here says only that the database has rolled back itself.
-			_ = tx.Rollback()
+		if committed {
+			return
+		}
+		// An error here says only that the database has rolled back itself, or
+		// will when it finds that the connection is gone.
+		if tx.Rollback() != nil {
+			s.discard(conn)
 		}
 	}()
 	if err := do(tx); err != nil {
@@ -191,6 +242,14 @@ func (s *service) transact(ctx context.Context, write bool, do func(transaction)
 	}
 	committed = true
 	return nil
+}
+
+// discard takes a connection to a server, whose state is unknown, out of the
+// pool.
+func (s *service) discard(conn *sql.Conn) {
+	if s.dialect.server {
+		_ = conn.Raw(func(any) error { return driver.ErrBadConn })
+	}
 }
 
 // ormOn is GORM on the connection of a transaction.

@@ -42,6 +42,7 @@ func Run(t *testing.T, open func(t *testing.T) session.Service) {
 		{"State", stateTests},
 		{"ManyWriters", writersTests},
 		{"RoundTrip", roundTripTests},
+		{"Storage", storageTests},
 		{"Compaction", compactionTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
