@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
@@ -91,7 +92,35 @@ func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Ou
 		return failed(err)
 	}
 	defer release()
-	return c.tryAlone(ctx, key, window.Trigger, choose)
+	return c.tryAlone(ctx, key, window.Trigger, func() Outcome {
+		outcome, _ := c.try(ctx, key, &reading{}, choose)
+		return outcome
+	})
+}
+
+// Drain is MaybeCompact until nothing is due any more, or a compaction does not
+// succeed, or ctx is done. It reads the session once, so that a long backlog
+// does not cost a read for each window, and returns the last outcome.
+func (c *Compactor) Drain(ctx context.Context, handle session.Session) Outcome {
+	key := keyOf(handle)
+	choose := func(events []*session.Event) (Window, bool) { return c.plan(events, key) }
+	window, due := choose(eventsOf(handle))
+	if !due {
+		return Outcome{Kind: NothingToDo, Reason: reasonNothing, AppName: key.app, UserID: key.user, SessionID: key.id}
+	}
+	_, release, err := c.acquire(ctx, key)
+	if err != nil {
+		return failed(err)
+	}
+	defer release()
+	return c.tryAlone(ctx, key, window.Trigger, func() Outcome {
+		for log := (&reading{}); ; {
+			outcome, _ := c.try(ctx, key, log, choose)
+			if outcome.Kind != Applied || ctx.Err() != nil {
+				return outcome
+			}
+		}
+	})
 }
 
 func keyOf(s session.Session) sessionKey {
@@ -125,9 +154,9 @@ func (c *Compactor) acquire(ctx context.Context, key sessionKey) (waited bool, r
 	}
 }
 
-// tryAlone is try for work that can wait: while another process is at the same
+// tryAlone does work that can wait: while another process is at the same
 // session, nothing is done, as its summary would be paid for twice.
-func (c *Compactor) tryAlone(ctx context.Context, key sessionKey, trigger string, choose func([]*session.Event) (Window, bool)) Outcome {
+func (c *Compactor) tryAlone(ctx context.Context, key sessionKey, trigger string, work func() Outcome) Outcome {
 	if locker, ok := c.service.(session.CompactionLocker); ok {
 		unlock, ok, err := locker.TryLockCompaction(ctx, key.app, key.user, key.id)
 		switch {
@@ -141,15 +170,34 @@ func (c *Compactor) tryAlone(ctx context.Context, key sessionKey, trigger string
 			defer unlock()
 		}
 	}
-	outcome, _ := c.try(ctx, key, choose)
-	return outcome
+	return work()
 }
 
-// try does one compaction of what choose chooses. It returns the compaction
-// event if it stored one.
-func (c *Compactor) try(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (Outcome, *session.Event) {
+// reading is a session as it was read, and what was appended through it since.
+type reading struct {
+	session session.Session // nil until it is read
+	known   time.Time       // of the newest event when it was read
+}
+
+func (c *Compactor) fill(ctx context.Context, key sessionKey, log *reading) (err error) {
+	if log.session != nil {
+		return nil
+	}
+	if log.session, err = c.read(ctx, key); err != nil {
+		log.session = nil
+		return fmt.Errorf("reading the session: %w", err)
+	}
+	if events := log.session.Events(); events.Len() > 0 {
+		log.known = events.At(events.Len() - 1).Timestamp
+	}
+	return nil
+}
+
+// try does one compaction of what choose chooses of a log, which it reads if it
+// was not read. It returns the compaction event if it stored one.
+func (c *Compactor) try(ctx context.Context, key sessionKey, log *reading, choose func([]*session.Event) (Window, bool)) (Outcome, *session.Event) {
 	started := platform.Now(ctx)
-	outcome, event := c.compact(ctx, key, choose)
+	outcome, event := c.compact(ctx, key, log, choose)
 	outcome.AppName, outcome.UserID, outcome.SessionID = key.app, key.user, key.id
 	outcome.Duration = platform.Now(ctx).Sub(started)
 	c.remember(key, outcome)
@@ -167,7 +215,10 @@ func (c *Compactor) Compact(ctx context.Context, handle session.Session) Outcome
 		return failed(err)
 	}
 	defer release()
-	return c.tryAlone(ctx, key, TriggerManual, c.PlanCompact)
+	return c.tryAlone(ctx, key, TriggerManual, func() Outcome {
+		outcome, _ := c.try(ctx, key, &reading{}, c.PlanCompact)
+		return outcome
+	})
 }
 
 // PlanCompact is what Compact would do with a log. It reports false if that is
@@ -213,15 +264,14 @@ func (c *Compactor) Wait(ctx context.Context) error {
 	}
 }
 
-func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (ended Outcome, stored *session.Event) {
+func (c *Compactor) compact(ctx context.Context, key sessionKey, log *reading, choose func([]*session.Event) (Window, bool)) (ended Outcome, stored *session.Event) {
 	if c.notKept.Load() {
 		return failed(errNotKept), nil
 	}
-	read, err := c.read(ctx, key)
-	if err != nil {
-		return failed(fmt.Errorf("reading the session: %w", err)), nil
+	if err := c.fill(ctx, key, log); err != nil {
+		return failed(err), nil
 	}
-	window, ok := choose(eventsOf(read))
+	window, ok := choose(eventsOf(log.session))
 	if !ok {
 		return Outcome{Kind: NothingToDo, Reason: reasonNothing}, nil
 	}
@@ -235,8 +285,7 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 	var summary *genai.Content
 	unfit := failed(errors.New("the summarizer failed before, and is not asked yet"))
 	if !window.unpaid {
-		var result SummarizeResult
-		result, err = c.summarize(ctx, c.cfg.Summarizer, window)
+		result, err := c.summarize(ctx, c.cfg.Summarizer, window)
 		outcome.Usage, outcome.Reason = result.Usage, result.Note
 		summary, unfit = c.accept(ctx, result, err, &outcome)
 	}
@@ -253,14 +302,14 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 		return outcome.ended(unfit), nil
 	}
 
-	if err := c.recheck(ctx, key, read); err != nil {
+	if err := c.recheck(ctx, key, log.session); err != nil {
 		return outcome.ended(superseded(err)), nil
 	}
 	event := CreateCompactionEvent(ctx, window, SummarizeResult{Content: summary, Usage: outcome.Usage})
 	manifest := session.Manifest{Level: window.level, TokensBefore: outcome.TokensBefore, TokensAfter: outcome.TokensAfter}
-	manifest.From, manifest.Seen, manifest.Events = manifestFor(eventsOf(read), event, c.cfg.OverlapSize)
+	manifest.From, manifest.Seen, manifest.Events = manifestFor(eventsOf(log.session), log.known, event, c.cfg.OverlapSize)
 	manifest.Put(event)
-	switch err := c.service.AppendEvent(ctx, read, event); {
+	switch err := c.service.AppendEvent(ctx, log.session, event); {
 	case errors.Is(err, session.ErrSuperseded):
 		return outcome.ended(superseded(err)), nil
 	case err != nil:

@@ -1,53 +1,38 @@
 package compaction_test
 
 import (
+	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/libtnb/sqlite"
 	"google.golang.org/genai"
 	"pgregory.net/rapid"
 
 	"github.com/recap-adk/recap/compaction"
 	icontext "github.com/recap-adk/recap/internal/context"
 	"github.com/recap-adk/recap/internal/logtext"
+	"github.com/recap-adk/recap/internal/testdb"
 	"github.com/recap-adk/recap/session"
-	"github.com/recap-adk/recap/session/database"
 )
 
 // TestEquivalence: at every point of a log that grows and is compacted, a
 // partial read gives the same prompts, and the same next windows, as a whole
 // one.
 func TestEquivalence(t *testing.T) {
-	stores := map[string]session.Service{"memory": session.InMemoryService(), "sqlite": openSQLite(t)}
-	for name, service := range stores {
-		t.Run(name, func(t *testing.T) {
-			sessions := 0
-			rapid.Check(t, func(t *rapid.T) {
-				sessions++
-				checkEquivalence(t, service, fmt.Sprint("s", sessions))
-			})
-		})
+	t.Run("memory", func(t *testing.T) { equivalence(t, session.InMemoryService()) })
+	for _, kind := range testdb.Kinds {
+		t.Run(kind.Name, func(t *testing.T) { equivalence(t, testdb.Open(t, kind)) })
 	}
 }
 
-func openSQLite(t testing.TB) session.Service {
-	service, err := database.NewSessionService(sqlite.Open(filepath.Join(t.TempDir(), "s.db") + "?_pragma=journal_mode(WAL)&_pragma=synchronous(OFF)"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := database.AutoMigrate(service); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := service.(interface{ Close() error }).Close(); err != nil {
-			t.Error(err)
-		}
+func equivalence(t *testing.T, service session.Service) {
+	sessions := 0
+	rapid.Check(t, func(t *rapid.T) {
+		sessions++
+		checkEquivalence(t, service, fmt.Sprint("s", sessions))
 	})
-	return service
 }
 
 func checkEquivalence(t *rapid.T, service session.Service, id string) {
@@ -59,8 +44,19 @@ func checkEquivalence(t *rapid.T, service session.Service, id string) {
 	cfg := &compaction.Config{
 		CompactionInterval: rapid.IntRange(1, 4).Draw(t, "interval"),
 		OverlapSize:        rapid.IntRange(0, 3).Draw(t, "overlap"),
-		Summarizer:         says("S"),
 	}
+	// While some summaries are made, the conversation goes on.
+	calls := 0
+	cfg.Summarizer = &fake{answer: func(ctx context.Context, _ []*session.Event) (compaction.SummarizeResult, error) {
+		if calls++; calls%3 == 0 {
+			e := &session.Event{InvocationID: fmt.Sprint("meanwhile", calls), Author: "user"}
+			e.Content = genai.NewContentFromText("a question meanwhile", genai.RoleUser)
+			if err := service.AppendEvent(ctx, created.Session, e); err != nil {
+				return compaction.SummarizeResult{}, err
+			}
+		}
+		return compaction.SummarizeResult{Content: genai.NewContentFromText("S", genai.RoleModel)}, nil
+	}}
 	c, err := compaction.NewCompactor(cfg, service)
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +76,10 @@ func checkEquivalence(t *rapid.T, service session.Service, id string) {
 		}
 		if rapid.IntRange(0, 9).Draw(t, "foreign") == 0 {
 			appendForeign(t, service, id)
+			compareReads(t, c, cfg, service, id)
+		}
+		if rapid.Bool().Draw(t, "drain") {
+			c.Drain(ctx, created.Session)
 			compareReads(t, c, cfg, service, id)
 		}
 		for c.MaybeCompact(ctx, created.Session).Kind == compaction.Applied {

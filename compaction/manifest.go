@@ -21,14 +21,14 @@ const (
 
 // manifestFor is the manifest of a compaction event that is about to be
 // appended to a log. events are the log as its compactor read it, all of it or
-// what was needed of it.
+// what was needed of it; known is the time of the newest event then, behind
+// which others may have been stored since.
 //
 // It is a pure function of its arguments.
-func manifestFor(events []*session.Event, event *session.Event, overlap int) (from, seen time.Time, older []string) {
+func manifestFor(events []*session.Event, known time.Time, event *session.Event, overlap int) (from, seen time.Time, older []string) {
 	if len(events) == 0 {
 		return from, seen, nil
 	}
-	seen = events[len(events)-1].Timestamp
 	n := newNeeds(icontext.WithoutRewound(append(events[:len(events):len(events)], event)))
 	n.tail(max(1, overlap))
 	n.close()
@@ -37,10 +37,10 @@ func manifestFor(events []*session.Event, event *session.Event, overlap int) (fr
 		n.close()
 	}
 	from, older, ok := n.named()
-	if !ok {
+	if !ok || from.After(known) {
 		return time.Time{}, time.Time{}, nil
 	}
-	return from, seen, older
+	return from, known, older
 }
 
 // needs finds out which events a reader of a log needs to be sent the same
@@ -163,8 +163,8 @@ func (n *needs) related(e *session.Event) iter.Seq[*session.Event] {
 				}
 			}
 		}
-		for _, c := range n.log.links.askedBy[e] {
-			if !yield(c.Event) {
+		for _, other := range n.log.links.asking[e] {
+			if !yield(other) {
 				return
 			}
 		}

@@ -16,13 +16,13 @@ type links struct {
 	open   map[int]bool  // events with a call, or a question, that waits
 	calls  map[int]bool  // events with a call
 
-	askedBy map[*session.Event][]*icontext.Call // calls that the event asks about
+	asking map[*session.Event][]*session.Event // questions with their calls, both ways
 }
 
 func newLinks(events []*session.Event) *links {
 	l := &links{
 		parent: make([]int, len(events)), groups: map[int][]int{}, open: map[int]bool{}, calls: map[int]bool{},
-		askedBy: map[*session.Event][]*icontext.Call{},
+		asking: map[*session.Event][]*session.Event{},
 	}
 	for i := range l.parent {
 		l.parent[i] = i
@@ -37,7 +37,8 @@ func newLinks(events []*session.Event) *links {
 			}
 			for _, at := range asked.ofCall[call] {
 				l.join(i, at)
-				l.askedBy[events[at]] = append(l.askedBy[events[at]], call)
+				l.asking[events[at]] = append(l.asking[events[at]], e)
+				l.asking[e] = append(l.asking[e], events[at])
 			}
 			if waits(call, asked, events) {
 				l.open[i] = true

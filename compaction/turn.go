@@ -98,7 +98,7 @@ func (c *Compactor) onTurn(ctx context.Context, key sessionKey, p Prompt, size i
 	if _, due := choose(eventsOf(p.Session)); !due {
 		return Outcome{Kind: NothingToDo, Reason: reasonNothing}
 	}
-	outcome, event := c.try(ctx, key, choose)
+	outcome, event := c.try(ctx, key, &reading{}, choose)
 	if event != nil {
 		session.AppendToHandle(p.Session, event.Clone(), nil)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/compaction"
+	"github.com/recap-adk/recap/internal/testdb"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/runner"
@@ -107,7 +108,7 @@ func TestCompactionBetweenAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service := openSQLite(t)
+	service := testdb.Open(t, testdb.SQLite)
 	r := newRunner(t, runner.Config{Agent: both, SessionService: service, CompactionConfig: &compaction.Config{
 		TokenThreshold: 450, EventRetentionSize: 1, Summarizer: &counting{},
 	}})

@@ -26,6 +26,8 @@ type queries struct {
 	insertEvent, deleteEvents                            string
 	timesSince, actionsSince                             string
 	events, eventsAfter, recentEvents, recentEventsAfter string
+	lastCompactions                                      string
+	eventsNamed                                          string // not bound: it ends in the list of IDs
 	app, user                                            sharedQueries
 	tryLock, unlock                                      string
 }
@@ -88,6 +90,8 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 		eventsAfter:       bind(events + since + inOrder),
 		recentEvents:      bind(events + lastFirst),
 		recentEventsAfter: bind(events + since + lastFirst),
+		lastCompactions:   bind(events + " AND " + d.isCompaction + strings.Replace(lastFirst, "?", "8", 1)),
+		eventsNamed:       events + " AND id IN (",
 
 		app: sharedQueries{
 			read:   bind("SELECT state FROM app_states WHERE app_name = ?" + d.forUpdate),
