@@ -307,7 +307,7 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, log *reading, c
 	}
 	event := CreateCompactionEvent(ctx, window, SummarizeResult{Content: summary, Usage: outcome.Usage})
 	manifest := session.Manifest{Level: window.level, TokensBefore: outcome.TokensBefore, TokensAfter: outcome.TokensAfter}
-	manifest.From, manifest.Seen, manifest.Events = manifestFor(eventsOf(log.session), log.known, event, c.cfg.OverlapSize)
+	manifest.From, manifest.Seen, manifest.Older = manifestFor(eventsOf(log.session), log.known, event, c.cfg.OverlapSize)
 	manifest.Put(event)
 	switch err := c.service.AppendEvent(ctx, log.session, event); {
 	case errors.Is(err, session.ErrSuperseded):

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxNamed bounds the older events that a manifest names. Where more are
+	// maxOlder bounds the older events that a manifest tells of. Where more are
 	// needed, readers begin further back.
-	maxNamed = 64
+	maxOlder = 64
 	// maxOverlapEvents bounds the events that are read for the overlap of a
 	// branch that lags behind.
 	maxOverlapEvents = 200
@@ -25,18 +25,18 @@ const (
 // which others may have been stored since.
 //
 // It is a pure function of its arguments.
-func manifestFor(events []*session.Event, known time.Time, event *session.Event, overlap int) (from, seen time.Time, older []string) {
+func manifestFor(events []*session.Event, known time.Time, event *session.Event, overlap int) (from, seen time.Time, older []time.Time) {
 	if len(events) == 0 {
 		return from, seen, nil
 	}
 	n := newNeeds(icontext.WithoutRewound(append(events[:len(events):len(events)], event)))
 	n.tail(max(1, overlap))
 	n.close()
-	for older := n.older(); len(older) > maxNamed; older = n.older() {
-		n.from = older[maxNamed]
+	for older := n.older(); len(older) > maxOlder; older = n.older() {
+		n.from = older[maxOlder]
 		n.close()
 	}
-	from, older, ok := n.named()
+	from, older, ok := n.told()
 	if !ok || from.After(known) {
 		return time.Time{}, time.Time{}, nil
 	}
@@ -171,25 +171,18 @@ func (n *needs) related(e *session.Event) iter.Seq[*session.Event] {
 	}
 }
 
-// named is what is needed as a manifest says it. It reports false if events
-// cannot be named.
-func (n *needs) named() (from time.Time, older []string, ok bool) {
-	ids := map[string]int{}
-	for _, e := range n.log.events {
-		ids[e.ID]++
+// told is what is needed as a manifest tells it. It reports false if it can not.
+func (n *needs) told() (from time.Time, older []time.Time, ok bool) {
+	if n.from == n.newEvent {
+		return from, nil, false // there is no time to begin at
 	}
 	for _, place := range n.older() {
-		e := n.log.events[place]
-		if e.ID == "" || ids[e.ID] > 1 || place == n.newEvent {
-			return from, nil, false
-		}
-		older = append(older, e.ID)
+		older = append(older, micros(n.log.events[place]))
 	}
-	if n.from == n.newEvent {
-		return from, nil, false // nothing but summaries: there is no time to begin at
-	}
-	return n.log.events[n.from].Timestamp.UTC().Truncate(time.Microsecond), older, true
+	return micros(n.log.events[n.from]), slices.Compact(older), true
 }
+
+func micros(e *session.Event) time.Time { return e.Timestamp.UTC().Truncate(time.Microsecond) }
 
 // Read reads what a run needs of a session: its uncovered events and its active
 // summaries, or all of it where that cannot be told apart. Errors are those of

@@ -28,27 +28,28 @@ var turnEvents = flag.Int("events", 10_000, "the longest history of BenchmarkTur
 // service gives it everything. With -events=100000 or 1000000 it goes on to
 // there.
 func BenchmarkTurn(b *testing.B) {
-	open := map[string]func(testing.TB) session.Service{
-		"memory": func(testing.TB) session.Service { return session.InMemoryService() },
-	}
-	names := []string{"memory"}
+	b.Run("store=memory", func(b *testing.B) { benchmarkStore(b, session.InMemoryService(), func() {}) })
 	for _, kind := range testdb.Kinds {
-		names = append(names, kind.Name)
-		open[kind.Name] = func(tb testing.TB) session.Service { return testdb.Open(tb, kind) }
-	}
-	for _, name := range names {
-		b.Run("store="+name, func(b *testing.B) {
-			service := open[name](b)
-			filled := 0
-			for events := 100; events <= *turnEvents; events *= 10 {
-				fillCompacted(b, service, filled, events)
-				filled = events
-				b.Run(fmt.Sprintf("read=partial/events=%d", events), func(b *testing.B) { benchmarkTurn(b, service) })
-				if events <= 100_000 {
-					b.Run(fmt.Sprintf("read=whole/events=%d", events), func(b *testing.B) { benchmarkTurn(b, wholeReads{service}) })
-				}
-			}
+		b.Run("store="+kind.Name, func(b *testing.B) {
+			dsn := kind.Create(b)
+			benchmarkStore(b, testdb.OpenDSN(b, kind, dsn), func() { testdb.Analyze(b, kind, dsn) })
 		})
+	}
+}
+
+func benchmarkStore(b *testing.B, service session.Service, analyze func()) {
+	filled := 0
+	for events := 100; events <= *turnEvents; events *= 10 {
+		run := func(read string, service session.Service) {
+			b.Run(fmt.Sprintf("read=%s/events=%d", read, events), func(b *testing.B) { benchmarkTurn(b, service) })
+		}
+		fillCompacted(b, service, filled, events)
+		analyze()
+		filled = events
+		run("partial", service)
+		if events <= 100_000 {
+			run("whole", wholeReads{service})
+		}
 	}
 }
 

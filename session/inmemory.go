@@ -110,22 +110,18 @@ func (s *storedSession) withoutCompacted() []*Event {
 		return slices.Clone(s.events)
 	}
 	manifest := s.events[at].Manifest()
-	first, _ := slices.BinarySearchFunc(s.events, manifest.From, func(e *Event, t time.Time) int { return e.Timestamp.Compare(t) })
-	var older []int
-	for _, id := range manifest.Events {
-		at, ok := s.positions[id]
+	place := func(t time.Time) (int, bool) {
+		return slices.BinarySearchFunc(s.events, t, func(e *Event, t time.Time) int { return e.Timestamp.Compare(t) })
+	}
+	var needed []*Event
+	for _, t := range manifest.Older {
+		at, ok := place(t)
 		if !ok {
 			return slices.Clone(s.events)
 		}
-		if at < first {
-			older = append(older, at)
-		}
-	}
-	slices.Sort(older)
-	needed := make([]*Event, 0, len(older)+len(s.events)-first)
-	for _, at := range older {
 		needed = append(needed, s.events[at])
 	}
+	first, _ := place(manifest.From)
 	return append(needed, s.events[first:]...)
 }
 

@@ -22,9 +22,10 @@ type Manifest struct {
 	// From is the time from which on all events are needed, at microseconds.
 	// If it is zero, all events of the log are.
 	From time.Time
-	// Events are the IDs of the events before From that are needed too: other
-	// summaries, and events that no summary stands in for.
-	Events []string
+	// Older are the times of the events before From that are needed too: other
+	// summaries, and events that no summary stands in for. An index by time
+	// finds them, whatever statistics a database has.
+	Older []time.Time
 	// Seen is the time of the newest event that was known when the manifest
 	// was made. What it says holds of the log up to there.
 	Seen time.Time
@@ -44,9 +45,9 @@ func (e *Event) Manifest() Manifest {
 	}
 	from, fromOK := timeIn(values["from"])
 	seen, seenOK := timeIn(values["seen"])
-	ids, idsOK := stringsIn(values["events"])
-	if fromOK && seenOK && idsOK {
-		m.From, m.Seen, m.Events = from, seen, ids
+	older, olderOK := timesIn(values["older"])
+	if fromOK && seenOK && olderOK {
+		m.From, m.Seen, m.Older = from, seen, older
 	}
 	return m
 }
@@ -58,13 +59,11 @@ func (m Manifest) Put(e *Event) {
 		values["tokensBefore"], values["tokensAfter"] = m.TokensBefore, m.TokensAfter
 	}
 	if !m.From.IsZero() {
-		values["from"] = m.From.UTC().Format(time.RFC3339Nano)
-		values["seen"] = m.Seen.UTC().Format(time.RFC3339Nano)
-		ids := make([]any, len(m.Events))
-		for i, id := range m.Events {
-			ids[i] = id
+		older := make([]any, len(m.Older))
+		for i, at := range m.Older {
+			older[i] = textOf(at)
 		}
-		values["events"] = ids
+		values["from"], values["seen"], values["older"] = textOf(m.From), textOf(m.Seen), older
 	}
 	if e.CustomMetadata == nil {
 		e.CustomMetadata = map[string]any{}
@@ -84,20 +83,22 @@ func numberIn(value any) int {
 	return 0
 }
 
+func textOf(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
 func timeIn(value any) (time.Time, bool) {
 	text, _ := value.(string)
 	t, err := time.Parse(time.RFC3339Nano, text)
 	return t, err == nil
 }
 
-func stringsIn(value any) ([]string, bool) {
+func timesIn(value any) ([]time.Time, bool) {
 	values, ok := value.([]any)
 	if !ok {
 		return nil, false
 	}
-	list := make([]string, len(values))
+	list := make([]time.Time, len(values))
 	for i, v := range values {
-		if list[i], ok = v.(string); !ok {
+		if list[i], ok = timeIn(v); !ok {
 			return nil, false
 		}
 	}

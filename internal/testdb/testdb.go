@@ -59,7 +59,28 @@ var (
 // Open opens a new database of a kind.
 func Open(tb testing.TB, k Kind) session.Service {
 	tb.Helper()
-	service, err := database.NewSessionService(k.Dialector(k.Create(tb)))
+	return OpenDSN(tb, k, k.Create(tb))
+}
+
+// Analyze has a server look at its tables, as it does by itself from time to
+// time: where it knows nothing of them it may plan badly.
+func Analyze(tb testing.TB, k Kind, dsn string) {
+	tb.Helper()
+	statement := map[string]string{"sqlite": "ANALYZE", "postgres": "VACUUM ANALYZE", "mysql": "ANALYZE TABLE sessions, events"}[k.Name]
+	db, err := sql.Open(k.Driver, dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(statement); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// OpenDSN opens the database that Create made.
+func OpenDSN(tb testing.TB, k Kind, dsn string) session.Service {
+	tb.Helper()
+	service, err := database.NewSessionService(k.Dialector(dsn))
 	if err != nil {
 		tb.Fatal(err)
 	}

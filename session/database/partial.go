@@ -2,6 +2,7 @@ package database
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,20 +21,20 @@ func (s *service) readNeeded(ctx context.Context, tx transaction, k key) ([]*ses
 		return nil, false, nil
 	}
 	var older []*session.Event
-	if n := len(manifest.Events); n > 0 {
+	if n := len(manifest.Older); n > 0 {
 		args := k.args()
-		for _, id := range manifest.Events {
-			args = append(args, s.dialect.texts.text(id))
+		for _, at := range manifest.Older {
+			args = append(args, s.dialect.bindTime(at))
 		}
-		query := placeholders(s.orm, s.queries.eventsNamed+strings.TrimSuffix(strings.Repeat("?, ", n), ", ")+")")
+		query := placeholders(s.orm, fmt.Sprintf(s.queries.eventsAt, strings.TrimSuffix(strings.Repeat("?, ", n), ", ")))
 		if older, err = queryEvents(ctx, tx, s.dialect.texts, query, args); err != nil {
 			return nil, false, err
 		}
-		older = slices.DeleteFunc(older, func(e *session.Event) bool { return !slices.Contains(manifest.Events, e.ID) })
-		if len(older) < n {
-			return nil, false, nil
+		for _, at := range manifest.Older {
+			if !slices.ContainsFunc(older, func(e *session.Event) bool { return e.Timestamp.Equal(at) }) {
+				return nil, false, nil
+			}
 		}
-		slices.SortStableFunc(older, func(a, b *session.Event) int { return a.Timestamp.Compare(b.Timestamp) })
 	}
 	tail, err := s.readEvents(ctx, tx, k, &session.GetRequest{After: manifest.From}, false)
 	if err != nil {
@@ -46,14 +47,15 @@ func (s *service) readNeeded(ctx context.Context, tx transaction, k key) ([]*ses
 // not found quickly. The index gives the events newest first, so that no more
 // are looked at than came after it.
 func (s *service) newestCompaction(ctx context.Context, tx transaction, k key) (*session.Event, error) {
-	candidates, err := queryEvents(ctx, tx, s.dialect.texts, s.queries.lastCompactions, k.args())
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range candidates {
-		if e.Actions.Compaction != nil {
-			return e, nil
+	for skip := range maxAlike {
+		found, err := queryEvents(ctx, tx, s.dialect.texts, s.queries.lastCompaction, k.args(skip))
+		if err != nil || len(found) == 0 || found[0].Actions.Compaction != nil {
+			return slices.Concat(found, []*session.Event{nil})[0], err
 		}
 	}
 	return nil, nil
 }
+
+// maxAlike bounds the events that are tried because their actions look as those
+// of a compaction do.
+const maxAlike = 8

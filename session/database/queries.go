@@ -26,8 +26,8 @@ type queries struct {
 	insertEvent, deleteEvents                            string
 	timesSince, actionsSince                             string
 	events, eventsAfter, recentEvents, recentEventsAfter string
-	lastCompactions                                      string
-	eventsNamed                                          string // not bound: it ends in the list of IDs
+	lastCompaction                                       string
+	eventsAt                                             string // not bound: for a list of times
 	app, user                                            sharedQueries
 	tryLock, unlock                                      string
 }
@@ -90,8 +90,10 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 		eventsAfter:       bind(events + since + inOrder),
 		recentEvents:      bind(events + lastFirst),
 		recentEventsAfter: bind(events + since + lastFirst),
-		lastCompactions:   bind(events + " AND " + d.isCompaction + strings.Replace(lastFirst, "?", "8", 1)),
-		eventsNamed:       events + " AND id IN (",
+		// Without the stored order, which only tells ties apart, the index gives
+		// the newest first, whatever the planner knows of the table.
+		lastCompaction: bind(events + " AND " + d.isCompaction + " ORDER BY timestamp DESC LIMIT 1 OFFSET ?"),
+		eventsAt:       strings.ReplaceAll(events, "%", "%%") + " AND timestamp IN (%s)" + inOrder,
 
 		app: sharedQueries{
 			read:   bind("SELECT state FROM app_states WHERE app_name = ?" + d.forUpdate),
