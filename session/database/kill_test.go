@@ -61,7 +61,7 @@ func appendUntilKilled(t *testing.T, k kind, dsn, name string, random *rand.Rand
 		t.Fatal(err)
 	}
 	lines := bufio.NewReader(out)
-	killAfter, turns := random.IntN(25), random.IntN(2000)
+	killAfter, turns := random.IntN(25), random.IntN(20_000)
 	var other strings.Builder
 	for {
 		if len(acknowledged) == killAfter {
