@@ -2,6 +2,7 @@ package database_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -40,6 +41,10 @@ func TestQueriesUseIndexes(t *testing.T) {
 	}
 }
 
+// newestFirst matches a plan of PostgreSQL that reads an index from its end until
+// it has enough.
+var newestFirst = regexp.MustCompile(`->  Limit .*\n *->  Index Scan Backward`)
+
 // The same on servers, which choose a plan by what is in the tables. The session
 // that is read has 100 events.
 func TestServersUseIndexes(t *testing.T) {
@@ -61,6 +66,9 @@ func TestServersUseIndexes(t *testing.T) {
 					// through costs the same.
 					if wholeTable := others == 0 && k.name == "postgres"; !wholeTable && !strings.Contains(plan, "idx_events_session_time") {
 						t.Errorf("the index is not used:\n%s", plan)
+					}
+					if strings.HasPrefix(name, "recent") && k.name == "postgres" && !newestFirst.MatchString(plan) {
+						t.Errorf("more is read than the newest events:\n%s", plan)
 					}
 					if others > 0 && (strings.Contains(plan, "Seq Scan on events") || strings.Contains(plan, "filesort")) {
 						t.Errorf("rows are scanned or sorted:\n%s", plan)

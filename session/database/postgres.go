@@ -25,12 +25,13 @@ var postgresDialect = &dialect{
 	},
 	bytewise: func(column string) string { return column + ` COLLATE "C"` },
 	// The place of a row in the table. Rows are only ever added.
-	storedOrder: "ctid",
-	texts:       &texts{nul: true, json: true},
-	indexes:     []index{bySessionAndTime},
-	alone:       aloneInPostgres,
-	tryLock:     "SELECT pg_try_advisory_lock(" + postgresLock + ")",
-	unlock:      "SELECT pg_advisory_unlock(" + postgresLock + ")",
+	storedOrder:    "ctid",
+	unindexedOrder: true,
+	texts:          &texts{nul: true, json: true},
+	indexes:        []index{bySessionAndTime},
+	alone:          aloneInPostgres,
+	tryLock:        "SELECT pg_try_advisory_lock(" + postgresLock + ")",
+	unlock:         "SELECT pg_advisory_unlock(" + postgresLock + ")",
 }
 
 // postgresLock is the number of a lock: a database's locks are shared by its

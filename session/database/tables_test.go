@@ -272,6 +272,36 @@ func TestServersHoldADKGoEncodings(t *testing.T) {
 	})
 }
 
+// Logs of other makers may hold events of one time. With and without an index they
+// come in the order in which they were stored, or of their IDs.
+func TestTiesOnServers(t *testing.T) {
+	onEach(t, servers, func(t *testing.T, k kind) {
+		dsn := createAsADKGo(t, k, false)
+		service := k.openAsIs(t, dsn)
+		handle := create(t, service)
+		for i := range 30 {
+			add(t, service, handle, say(fmt.Sprintf("e%02d", i), at(i), "x"))
+		}
+		want := ids(handle)
+		execute(t, k.raw(t, dsn), "UPDATE events SET timestamp = '2026-03-01 09:00:00'")
+		for _, migrated := range []bool{false, true} {
+			if migrated {
+				if err := database.AutoMigrate(service); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := ids(get(t, service, trip)); got != want {
+				t.Errorf("migrated=%v: the events are\n%s, want\n%s", migrated, got, want)
+			}
+			few := *trip
+			few.NumRecentEvents = 3
+			if got := ids(get(t, service, &few)); migrated && got != "e27 e28 e29" {
+				t.Errorf("the last events are %s", got)
+			}
+		}
+	})
+}
+
 // By the collation that adk-go's tables have on MySQL, "Ada" is "ada".
 func TestSpellingInTablesOfADKGo(t *testing.T) {
 	dsn := createAsADKGo(t, mysqlKind, false)
