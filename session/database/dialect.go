@@ -37,7 +37,8 @@ type dialect struct {
 	// storedOrder is the expression that sorts events of equal time in the
 	// order in which they were stored; empty if there is no trace of it.
 	// unindexedOrder says that no index has it, so that the newest events must be
-	// found before they are sorted by it, not by sorting all.
+	// found before they are sorted by it, not by sorting all. There may be more of
+	// them than were asked for, if the time of the last is that of others.
 	storedOrder    string
 	unindexedOrder bool
 	// strayTime is the condition for events whose timestamp does not compare

@@ -67,7 +67,7 @@ func TestServersUseIndexes(t *testing.T) {
 					if wholeTable := others == 0 && k.name == "postgres"; !wholeTable && !strings.Contains(plan, "idx_events_session_time") {
 						t.Errorf("the index is not used:\n%s", plan)
 					}
-					if strings.HasPrefix(name, "recent") && k.name == "postgres" && !newestFirst.MatchString(plan) {
+					if others > 0 && strings.HasPrefix(name, "recent") && k.name == "postgres" && !newestFirst.MatchString(plan) {
 						t.Errorf("more is read than the newest events:\n%s", plan)
 					}
 					if others > 0 && (strings.Contains(plan, "Seq Scan on events") || strings.Contains(plan, "filesort")) {

@@ -63,7 +63,7 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 		if !d.unindexedOrder {
 			return events + also + lastFirst + " LIMIT ?"
 		}
-		newest := "SELECT " + columns + ", " + d.storedOrder + " AS place FROM events WHERE " + ofSession + also + " ORDER BY timestamp DESC LIMIT ?"
+		newest := "SELECT " + columns + ", " + d.storedOrder + " AS place FROM events WHERE " + ofSession + also + " ORDER BY timestamp DESC FETCH FIRST ? ROWS WITH TIES"
 		return "SELECT " + readable + " FROM (" + newest + ") newest ORDER BY timestamp DESC, place DESC"
 	}
 	sorted := [3]string{d.sortTime("s.update_time"), d.bytewise("s.user_id"), d.bytewise("s.id")}
