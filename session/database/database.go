@@ -12,7 +12,7 @@
 // The dialector is any GORM dialector for SQLite, such as that of
 // github.com/libtnb/sqlite, or that of gorm.io/driver/postgres or
 // gorm.io/driver/mysql, the latter for MySQL and MariaDB; this package imports no
-// driver. No option of a DSN is needed: parseTime, loc, time zones and prepared
+// driver. PostgreSQL must be 13 or later. No option of a DSN is needed: parseTime, loc, time zones and prepared
 // statements may be as they like.
 //
 // # Tables
@@ -188,8 +188,9 @@ func (*service) AppendsConditionally() {}
 
 // Close closes the database.
 func (s *service) Close() error {
+	err := s.pool.Close()
 	s.locks.close()
-	return s.pool.Close()
+	return err
 }
 
 // write runs do in a transaction that no other write to the same session

@@ -294,6 +294,55 @@ func TestConnectionLost(t *testing.T) {
 	})
 }
 
+// Somebody else takes the rows of an append in the opposite order, and the server
+// chooses the append to be undone. It is done again.
+func TestDeadlock(t *testing.T) {
+	onEach(t, servers, func(t *testing.T, k kind) {
+		dsn := k.create(t)
+		db := k.raw(t, dsn)
+		mine, waiting := dsn, "SHOW GLOBAL STATUS LIKE 'Innodb_row_lock_current_waits'"
+		if k.name == "postgres" {
+			// The one that looks for deadlocks first is undone.
+			mine, waiting = postgresWith(dsn, "deadlock_timeout", "100"), "SELECT '', count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%app_states%'"
+		}
+		service := k.open(t, mine)
+		handle := create(t, service)
+		add(t, service, handle, delta("e0", 0))
+		tx, err := db.Begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		do := func(statement string) {
+			t.Helper()
+			if _, err := tx.Exec(statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do("UPDATE app_states SET update_time = '2026-01-01 00:00:00'")
+		for i := range 50 { // the one that has done less is undone
+			do(fmt.Sprintf("INSERT INTO app_states (app_name, state) VALUES ('other-%d', '{}')", i))
+		}
+		result := make(chan error)
+		go func() { result <- service.AppendEvent(t.Context(), handle, delta("e1", 1)) }()
+		for name, n := "", 0; n == 0; {
+			if err := db.QueryRow(waiting).Scan(&name, &n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		do("SELECT id FROM sessions FOR UPDATE")
+		if err := tx.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-result; err != nil {
+			t.Fatal(err)
+		}
+		works(t, service, handle, delta("e2", 2), "e0 e1 e2")
+		if got := ids(handle); got != "e0 e1 e2" {
+			t.Errorf("the events of the handle are %s", got)
+		}
+	})
+}
+
 // A server that was restarted, or that had cut idle connections, costs no append.
 func TestStaleConnections(t *testing.T) {
 	onEach(t, servers, func(t *testing.T, k kind) {

@@ -154,7 +154,7 @@ func addOthers(tb testing.TB, service session.Service, n int) {
 	analyze := "ANALYZE"
 	switch dialect {
 	case "mysql":
-		name, analyze = "concat('other-%[1]d-', i)", "ANALYZE TABLE sessions, events"
+		analyze = "ANALYZE TABLE sessions, events"
 		insert[0] = "INSERT INTO sessions (app_name, user_id, id, state, create_time, update_time) " +
 			`SELECT 'travel', 'ada', %[2]s, '{}', '2026-03-01 09:00:00', '2026-03-01 09:00:00' FROM
 			(WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %[1]d) SELECT i FROM n) numbers`
@@ -163,11 +163,19 @@ func addOthers(tb testing.TB, service session.Service, n int) {
 	case "":
 		insert[0] = strings.ReplaceAll(insert[0], "09:00:00'", "09:00:00+00:00'")
 	}
-	sessions := n / 100
-	statements := []string{analyze}
-	if sessions > 0 {
-		statements = []string{fmt.Sprintf(insert[0], sessions, fmt.Sprintf(name, n)), fmt.Sprintf(insert[1], n), analyze}
+	var statements []string
+	const batch = 1000 // more than servers count to without being told
+	for left := n / 100; left > 0; left -= batch {
+		name := fmt.Sprintf(name, n) + fmt.Sprintf(" || '-%d'", left)
+		if dialect == "mysql" {
+			name = fmt.Sprintf("concat('other-%d-', i, '-%d')", n, left)
+		}
+		statements = append(statements, fmt.Sprintf(insert[0], min(left, batch), name))
 	}
+	if len(statements) > 0 {
+		statements = append(statements, fmt.Sprintf(insert[1], n))
+	}
+	statements = append(statements, analyze)
 	for _, statement := range statements {
 		if _, err := db.Exec(statement); err != nil {
 			tb.Fatalf("%s: %v", statement, err)
