@@ -216,8 +216,9 @@ func (s *service) read(ctx context.Context, do func(transaction) error) error {
 }
 
 // tries is how often a transaction is tried that the database undid because of
-// another one. In each round one of them gets through.
-const tries = 20
+// another one, of which in each round one gets through, or that never began
+// because its connection had been cut while it was idle.
+const tries = connections + 1
 
 func (s *service) transact(ctx context.Context, write bool, do func(transaction) error) error {
 	for try := 1; ; try++ {
@@ -225,11 +226,8 @@ func (s *service) transact(ctx context.Context, write bool, do func(transaction)
 		if err == nil || try == tries || ctx.Err() != nil || !s.dialect.server {
 			return err
 		}
-		var not notBegun
-		if begun := !errors.As(err, &not); begun && !s.dialect.again(err) {
+		if cut := new(notBegun); !errors.As(err, cut) && !s.dialect.again(err) {
 			return err
-		} else if !begun && try > 2 {
-			return err // no old connection that had been cut meanwhile
 		}
 	}
 }

@@ -2,6 +2,7 @@ package database_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -350,6 +351,17 @@ func TestStaleConnections(t *testing.T) {
 		service := k.open(t, proxy.dsn)
 		handle := create(t, service)
 		add(t, service, handle, delta("e0", 0))
+		var idle []*sql.Conn
+		for range 10 {
+			conn, err := database.Pool(service).Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			idle = append(idle, conn)
+		}
+		for _, conn := range idle {
+			conn.Close()
+		}
 		proxy.cutAll()
 		works(t, service, handle, delta("e1", 1), "e0 e1")
 	})
