@@ -1,13 +1,16 @@
 CONVERSATION ?= $(firstword $(wildcard examples/conversations/*.json examples/conversations/*.jsonl))
 FUZZTIME ?= 30s
 
-.PHONY: test check bench cover replay fuzz
+.PHONY: test check databases bench cover replay fuzz
 
 test: ## what the README says
 	go test ./...
 
 check: ## all that must hold before a change goes in
 	.ci/run
+
+databases: ## the tests of session/database, on servers of their own
+	.ci/databases go test ./session/database
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...

@@ -10,7 +10,10 @@
 //	created, err := service.Create(ctx, &session.CreateRequest{AppName: "shop", UserID: "ada"})
 //
 // The dialector is any GORM dialector for SQLite, such as that of
-// github.com/libtnb/sqlite; this package imports no driver.
+// github.com/libtnb/sqlite, or that of gorm.io/driver/postgres or
+// gorm.io/driver/mysql, the latter for MySQL and MariaDB; this package imports no
+// driver. PostgreSQL must be 13 or later. No option of a DSN is needed: parseTime, loc, time zones and prepared
+// statements may be as they like.
 //
 // # Tables
 //
@@ -30,9 +33,9 @@
 //
 // # Encodings
 //
-//   - state and the parts of an event are JSON text, NULL where there is
-//     nothing. Values of app_states and user_states are stored without the
-//     prefix of their key.
+//   - state and the parts of an event are JSON, as text in SQLite, JSONB in
+//     PostgreSQL and LONGTEXT in MySQL, NULL where there is nothing. Values of
+//     app_states and user_states are stored without the prefix of their key.
 //   - actions is a blob of JSON. A compaction record in it has its times in
 //     RFC 3339, as adk-go has them. Names may be those of adk-go v1, which had
 //     no JSON tags.
@@ -40,19 +43,45 @@
 //     package writes UTC; a database that adk-go wrote may hold other zones,
 //     whose text does not sort as the times do, and such rows are found and
 //     put in order apart.
+//   - In PostgreSQL a time is a TIMESTAMPTZ(6). In MySQL it is a DATETIME(6),
+//     which has no zone: it is UTC, whatever the DSN says. adk-go agrees as long
+//     as its DSN does not set loc to something else.
+//   - PostgreSQL takes no NUL in text or JSONB, and no server takes text that is
+//     not UTF-8. There U+FFFF "u0000" stands for NUL, and is read as that again.
+//     JSONB loses the order of keys, and spaces, which have no meaning here.
 //   - Fields of an event that have no column are under "recap" in
 //     custom_metadata, in the object "event", and are taken out again on
 //     reading: model version, finish reason, transcriptions, log
 //     probabilities, and the handle for resuming a live session.
 //
+// Names (application, user, session and event IDs) have at most 191 characters
+// in MySQL. AutoMigrate gives its tables there a collation by which names differ
+// in every byte. In adk-go's tables they do not: a session is then found under
+// its exact names alone, but two whose names differ in case or accents cannot
+// both be there.
+//
 // # Concurrency
 //
-// An append is one transaction that holds the write lock from its start. Any
-// number of goroutines and processes may append to one database: they wait for
-// each other. In SQLite, readers and writers wait for each other too unless the
-// database is in WAL mode, which is the caller's choice and worth making:
+// An append is one transaction. In SQLite it holds the write lock of the
+// database from its start, in PostgreSQL and MySQL the row of its session, and
+// at its end those of the state that it changes, in one order. Any number of
+// goroutines and processes may append: they wait for each other. A transaction
+// that the server undid because of others is done again. A pool that the caller
+// has not limited has 20 connections.
+//
+// Where the connection is lost before the acknowledgement, nobody knows whether
+// an event was stored. Give an event an ID before it is appended and try again:
+// session.ErrExists says that it is there.
+//
+// In SQLite, readers and writers wait for each other too unless the database is
+// in WAL mode, which is the caller's choice and worth making:
 //
 //	sqlite.Open("sessions.db?_pragma=journal_mode(WAL)")
+//
+// In PostgreSQL and MySQL the service is a session.CompactionLocker. Its locks
+// share one connection of the pool. They are locks of a connection, so through a
+// pooler that shares connections between transactions they say little; nothing
+// but the price of a summary depends on them.
 package database
 
 import (
@@ -159,8 +188,9 @@ func (*service) AppendsConditionally() {}
 
 // Close closes the database.
 func (s *service) Close() error {
+	err := s.pool.Close()
 	s.locks.close()
-	return s.pool.Close()
+	return err
 }
 
 // write runs do in a transaction that no other write to the same session
@@ -186,8 +216,9 @@ func (s *service) read(ctx context.Context, do func(transaction) error) error {
 }
 
 // tries is how often a transaction is tried that the database undid because of
-// another one. In each round one of them gets through.
-const tries = 20
+// another one, of which in each round one gets through, or that never began
+// because its connection had been cut while it was idle.
+const tries = connections + 1
 
 func (s *service) transact(ctx context.Context, write bool, do func(transaction) error) error {
 	for try := 1; ; try++ {
@@ -195,11 +226,8 @@ func (s *service) transact(ctx context.Context, write bool, do func(transaction)
 		if err == nil || try == tries || ctx.Err() != nil || !s.dialect.server {
 			return err
 		}
-		var not notBegun
-		if begun := !errors.As(err, &not); begun && !s.dialect.again(err) {
+		if cut := new(notBegun); !errors.As(err, cut) && !s.dialect.again(err) {
 			return err
-		} else if !begun && try > 2 {
-			return err // no old connection that had been cut meanwhile
 		}
 	}
 }

@@ -39,7 +39,11 @@ type dialect struct {
 	isCompaction string
 	// storedOrder is the expression that sorts events of equal time in the
 	// order in which they were stored; empty if there is no trace of it.
-	storedOrder string
+	// unindexedOrder says that no index has it, so that the newest events must be
+	// found before they are sorted by it, not by sorting all. There may be more of
+	// them than were asked for, if the time of the last is that of others.
+	storedOrder    string
+	unindexedOrder bool
 	// strayTime is the condition for events whose timestamp does not compare
 	// as its time does; empty if there is no such thing.
 	strayTime string

@@ -40,12 +40,12 @@ func (s *service) TryLockCompaction(ctx context.Context, appName, userID, sessio
 	if l.conn == nil {
 		if l.conn, err = s.pool.Conn(ctx); err != nil {
 			l.conn = nil
-			return nil, false, s.failed(ctx, "lock", k, err)
+			return nil, false, fmt.Errorf("session/database: lock: %s: %w", k, err)
 		}
 		l.held = map[key]*sql.Conn{}
 	}
 	if err := s.ask(ctx, s.queries.tryLock, k, &ok); err != nil {
-		return nil, false, s.failed(ctx, "lock", k, err)
+		return nil, false, fmt.Errorf("session/database: lock: %s: %w", k, err)
 	}
 	if !ok {
 		l.release()

@@ -19,7 +19,7 @@ var mysqlDialect = &dialect{
 	ifMissing: " ON DUPLICATE KEY UPDATE app_name = app_name",
 	// As text, in both directions: what a driver makes of a time depends on the
 	// options of its connection.
-	readTime: func(column string) string { return "DATE_FORMAT(" + column + ", '%Y-%m-%d %H:%i:%s.%f')" },
+	readTime: func(column string) string { return "DATE_FORMAT(" + column + ", '%Y-%m-%d %H:%i:%s.%f+00:00')" },
 	bindTime: func(t time.Time) any { return roundUp(t).UTC().Format("2006-01-02 15:04:05.999999") },
 	sortTime: func(column string) string {
 		return "COALESCE(DATE_FORMAT(" + column + ", '%Y-%m-%d %H:%i:%s.%f'), '0001-01-01 00:00:00.000000')"

@@ -14,8 +14,11 @@ var postgresDialect = &dialect{
 	again:     againInPostgres,
 	forUpdate: " FOR UPDATE",
 	ifMissing: " ON CONFLICT DO NOTHING",
-	// Without a zone, drivers do not convert it to one.
-	readTime: func(column string) string { return column + " AT TIME ZONE 'UTC'" },
+	// As text: what a driver makes of a time depends on the options of its
+	// connection.
+	readTime: func(column string) string {
+		return "to_char(" + column + ` AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US"+00:00"')`
+	},
 	bindTime: func(t time.Time) any { return roundUp(t).UTC() },
 	sortTime: func(column string) string {
 		return "coalesce(to_char(" + column + ` AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), '0001-01-01 00:00:00.000000') COLLATE "C"`
@@ -23,12 +26,13 @@ var postgresDialect = &dialect{
 	bytewise:     func(column string) string { return column + ` COLLATE "C"` },
 	isCompaction: `position(convert_to('ompaction":{', 'UTF8') in actions) > 0`,
 	// The place of a row in the table. Rows are only ever added.
-	storedOrder: "ctid",
-	texts:       &texts{nul: true, json: true},
-	indexes:     []index{bySessionAndTime},
-	alone:       aloneInPostgres,
-	tryLock:     "SELECT pg_try_advisory_lock(" + postgresLock + ")",
-	unlock:      "SELECT pg_advisory_unlock(" + postgresLock + ")",
+	storedOrder:    "ctid",
+	unindexedOrder: true,
+	texts:          &texts{nul: true, json: true},
+	indexes:        []index{bySessionAndTime},
+	alone:          aloneInPostgres,
+	tryLock:        "SELECT pg_try_advisory_lock(" + postgresLock + ")",
+	unlock:         "SELECT pg_advisory_unlock(" + postgresLock + ")",
 }
 
 // postgresLock is the number of a lock: a database's locks are shared by its

@@ -54,14 +54,20 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 	}
 	last := "(SELECT " + d.readTime("e.timestamp") + " FROM events e WHERE " + ofRow + " ORDER BY e.timestamp DESC LIMIT 1)"
 	columns := strings.Join(eventColumns, ", ")
-	events := "SELECT " + strings.Replace(columns, "timestamp", timestamp, 1) + " FROM events WHERE " + ofSession
+	readable := strings.Replace(columns, "timestamp", timestamp, 1)
+	events := "SELECT " + readable + " FROM events WHERE " + ofSession
 	since := " AND timestamp >= ?"
 	inOrder, lastFirst := " ORDER BY timestamp", " ORDER BY timestamp DESC"
 	if d.storedOrder != "" {
 		inOrder, lastFirst = inOrder+", "+d.storedOrder, lastFirst+", "+d.storedOrder+" DESC"
 	}
-	lastFirst += " LIMIT ?"
-
+	recent := func(also string) string {
+		if !d.unindexedOrder {
+			return events + also + lastFirst + " LIMIT ?"
+		}
+		newest := "SELECT " + columns + ", " + d.storedOrder + " AS place FROM events WHERE " + ofSession + also + " ORDER BY timestamp DESC FETCH FIRST ? ROWS WITH TIES"
+		return "SELECT " + readable + " FROM (" + newest + ") newest ORDER BY timestamp DESC, place DESC"
+	}
 	sorted := [3]string{d.sortTime("s.update_time"), d.bytewise("s.user_id"), d.bytewise("s.id")}
 	page := fmt.Sprintf(" AND (%[1]s < ? OR %[1]s = ? AND (%[2]s > ? OR %[2]s = ? AND %[3]s > ?)) ORDER BY %[1]s DESC, %[2]s, %[3]s LIMIT ?",
 		sorted[0], sorted[1], sorted[2])
@@ -88,8 +94,8 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 
 		events:            bind(events + inOrder),
 		eventsAfter:       bind(events + since + inOrder),
-		recentEvents:      bind(events + lastFirst),
-		recentEventsAfter: bind(events + since + lastFirst),
+		recentEvents:      bind(recent("")),
+		recentEventsAfter: bind(recent(since)),
 		// Without the stored order, which only tells ties apart, the index gives
 		// the newest first, whatever the planner knows of the table.
 		lastCompaction: bind(events + " AND " + d.isCompaction + " ORDER BY timestamp DESC LIMIT 1 OFFSET ?"),

@@ -100,7 +100,7 @@ func admin(tb testing.TB, driver, dsn, now, atTheEnd string) {
 func postgresWith(dsn, name, value string) string {
 	switch {
 	case !strings.Contains(dsn, "://"):
-		return dsn + " " + name + "='" + value + "'"
+		return dsn + " " + name + "=" + value
 	case strings.Contains(dsn, "?"):
 		return dsn + "&" + name + "=" + value
 	}

@@ -489,6 +489,7 @@ func (s *service) readEvents(ctx context.Context, tx transaction, k key, req *se
 		return nil, err
 	}
 	if recent > 0 {
+		events = events[:min(recent, len(events))]
 		slices.Reverse(events)
 	}
 	if stray {
