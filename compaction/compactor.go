@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
@@ -22,6 +24,8 @@ import (
 type Compactor struct {
 	cfg     Config
 	service session.Service
+	// Whether the service keeps records; both are false until that is known.
+	kept, notKept atomic.Bool
 
 	mu      sync.Mutex
 	tries   map[tryKey]tries
@@ -88,7 +92,35 @@ func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Ou
 		return failed(err)
 	}
 	defer release()
-	return c.tryAlone(ctx, key, window.Trigger, choose)
+	return c.tryAlone(ctx, key, window.Trigger, func() Outcome {
+		outcome, _ := c.try(ctx, key, &reading{}, choose)
+		return outcome
+	})
+}
+
+// Drain is MaybeCompact until nothing is due any more, or a compaction does not
+// succeed, or ctx is done. It reads the session once, so that a long backlog
+// does not cost a read for each window, and returns the last outcome.
+func (c *Compactor) Drain(ctx context.Context, handle session.Session) Outcome {
+	key := keyOf(handle)
+	choose := func(events []*session.Event) (Window, bool) { return c.plan(events, key) }
+	window, due := choose(eventsOf(handle))
+	if !due {
+		return Outcome{Kind: NothingToDo, Reason: reasonNothing, AppName: key.app, UserID: key.user, SessionID: key.id}
+	}
+	_, release, err := c.acquire(ctx, key)
+	if err != nil {
+		return failed(err)
+	}
+	defer release()
+	return c.tryAlone(ctx, key, window.Trigger, func() Outcome {
+		for log := (&reading{}); ; {
+			outcome, _ := c.try(ctx, key, log, choose)
+			if outcome.Kind != Applied || ctx.Err() != nil {
+				return outcome
+			}
+		}
+	})
 }
 
 func keyOf(s session.Session) sessionKey {
@@ -122,9 +154,9 @@ func (c *Compactor) acquire(ctx context.Context, key sessionKey) (waited bool, r
 	}
 }
 
-// tryAlone is try for work that can wait: while another process is at the same
+// tryAlone does work that can wait: while another process is at the same
 // session, nothing is done, as its summary would be paid for twice.
-func (c *Compactor) tryAlone(ctx context.Context, key sessionKey, trigger string, choose func([]*session.Event) (Window, bool)) Outcome {
+func (c *Compactor) tryAlone(ctx context.Context, key sessionKey, trigger string, work func() Outcome) Outcome {
 	if locker, ok := c.service.(session.CompactionLocker); ok {
 		unlock, ok, err := locker.TryLockCompaction(ctx, key.app, key.user, key.id)
 		switch {
@@ -138,15 +170,34 @@ func (c *Compactor) tryAlone(ctx context.Context, key sessionKey, trigger string
 			defer unlock()
 		}
 	}
-	outcome, _ := c.try(ctx, key, choose)
-	return outcome
+	return work()
 }
 
-// try does one compaction of what choose chooses. It returns the compaction
-// event if it stored one.
-func (c *Compactor) try(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (Outcome, *session.Event) {
+// reading is a session as it was read, and what was appended through it since.
+type reading struct {
+	session session.Session // nil until it is read
+	known   time.Time       // of the newest event when it was read
+}
+
+func (c *Compactor) fill(ctx context.Context, key sessionKey, log *reading) (err error) {
+	if log.session != nil {
+		return nil
+	}
+	if log.session, err = c.read(ctx, key); err != nil {
+		log.session = nil
+		return fmt.Errorf("reading the session: %w", err)
+	}
+	if events := log.session.Events(); events.Len() > 0 {
+		log.known = events.At(events.Len() - 1).Timestamp
+	}
+	return nil
+}
+
+// try does one compaction of what choose chooses of a log, which it reads if it
+// was not read. It returns the compaction event if it stored one.
+func (c *Compactor) try(ctx context.Context, key sessionKey, log *reading, choose func([]*session.Event) (Window, bool)) (Outcome, *session.Event) {
 	started := platform.Now(ctx)
-	outcome, event := c.compact(ctx, key, choose)
+	outcome, event := c.compact(ctx, key, log, choose)
 	outcome.AppName, outcome.UserID, outcome.SessionID = key.app, key.user, key.id
 	outcome.Duration = platform.Now(ctx).Sub(started)
 	c.remember(key, outcome)
@@ -164,7 +215,10 @@ func (c *Compactor) Compact(ctx context.Context, handle session.Session) Outcome
 		return failed(err)
 	}
 	defer release()
-	return c.tryAlone(ctx, key, TriggerManual, c.PlanCompact)
+	return c.tryAlone(ctx, key, TriggerManual, func() Outcome {
+		outcome, _ := c.try(ctx, key, &reading{}, c.PlanCompact)
+		return outcome
+	})
 }
 
 // PlanCompact is what Compact would do with a log. It reports false if that is
@@ -210,12 +264,14 @@ func (c *Compactor) Wait(ctx context.Context) error {
 	}
 }
 
-func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*session.Event) (Window, bool)) (ended Outcome, stored *session.Event) {
-	read, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
-	if err != nil {
-		return failed(fmt.Errorf("reading the session: %w", err)), nil
+func (c *Compactor) compact(ctx context.Context, key sessionKey, log *reading, choose func([]*session.Event) (Window, bool)) (ended Outcome, stored *session.Event) {
+	if c.notKept.Load() {
+		return failed(errNotKept), nil
 	}
-	window, ok := choose(eventsOf(read.Session))
+	if err := c.fill(ctx, key, log); err != nil {
+		return failed(err), nil
+	}
+	window, ok := choose(eventsOf(log.session))
 	if !ok {
 		return Outcome{Kind: NothingToDo, Reason: reasonNothing}, nil
 	}
@@ -229,9 +285,8 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 	var summary *genai.Content
 	unfit := failed(errors.New("the summarizer failed before, and is not asked yet"))
 	if !window.unpaid {
-		var result SummarizeResult
-		result, err = c.summarize(ctx, c.cfg.Summarizer, window)
-		outcome.Usage = result.Usage
+		result, err := c.summarize(ctx, c.cfg.Summarizer, window)
+		outcome.Usage, outcome.Reason = result.Usage, result.Note
 		summary, unfit = c.accept(ctx, result, err, &outcome)
 	}
 	if unfit.Kind != "" && window.Trigger != TriggerSlidingWindow {
@@ -240,25 +295,55 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, choose func([]*
 		extract, err := c.summarize(ctx, ExtractiveSummarizer{MaxTokens: c.maxSummary() / 2}, window)
 		if text, still := c.accept(ctx, extract, err, &outcome); still.Kind == "" {
 			summary, outcome.Reason, unfit = text, "an extract stands in: "+unfit.Reason, Outcome{}
-			outcome.fellBack = !window.unpaid
+			outcome.extract, outcome.fellBack = true, !window.unpaid
 		}
 	}
 	if unfit.Kind != "" {
 		return outcome.ended(unfit), nil
 	}
 
-	if err := c.recheck(ctx, key, read.Session); err != nil {
+	if err := c.recheck(ctx, key, log.session); err != nil {
 		return outcome.ended(superseded(err)), nil
 	}
 	event := CreateCompactionEvent(ctx, window, SummarizeResult{Content: summary, Usage: outcome.Usage})
-	switch err := c.service.AppendEvent(ctx, read.Session, event); {
+	manifest := session.Manifest{Level: window.level, TokensBefore: outcome.TokensBefore, TokensAfter: outcome.TokensAfter}
+	manifest.From, manifest.Seen, manifest.Events = manifestFor(eventsOf(log.session), log.known, event, c.cfg.OverlapSize)
+	manifest.Put(event)
+	switch err := c.service.AppendEvent(ctx, log.session, event); {
 	case errors.Is(err, session.ErrSuperseded):
 		return outcome.ended(superseded(err)), nil
 	case err != nil:
 		return outcome.ended(failed(fmt.Errorf("storing the summary: %w", err))), nil
 	}
+	if err := c.proveKept(ctx, key, event); err != nil {
+		return outcome.ended(failed(err)), nil
+	}
 	outcome.Kind, outcome.EventID = Applied, event.ID
 	return outcome, event
+}
+
+// errNotKept says that compaction is of no use: each run would summarize the
+// same events again.
+var errNotKept = errors.New("the session service does not keep EventActions.Compaction: nothing is compacted")
+
+// proveKept finds out, in a service that is not known to do so, whether what
+// was stored is there, the first time that something is.
+func (c *Compactor) proveKept(ctx context.Context, key sessionKey, event *session.Event) error {
+	if _, known := c.service.(session.ConditionalService); known || c.kept.Load() {
+		return nil
+	}
+	now, err := c.read(ctx, key)
+	if err != nil {
+		return nil // not proven, and not refuted
+	}
+	for e := range now.Events().All() {
+		if e.Actions.Compaction.Valid() && e.Actions.Compaction.Text() == event.Actions.Compaction.Text() {
+			c.kept.Store(true)
+			return nil
+		}
+	}
+	c.notKept.Store(true)
+	return errNotKept
 }
 
 // recheck finds out, in a service that does not check it when it appends,
@@ -267,11 +352,11 @@ func (c *Compactor) recheck(ctx context.Context, key sessionKey, read session.Se
 	if _, checks := c.service.(session.ConditionalService); checks {
 		return nil
 	}
-	now, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
+	now, err := c.read(ctx, key)
 	if err != nil {
 		return err
 	}
-	if session.LastCompactionID(now.Session.Events()) != session.LastCompactionID(read.Events()) {
+	if session.LastCompactionID(now.Events()) != session.LastCompactionID(read.Events()) {
 		return session.ErrSuperseded
 	}
 	return nil
@@ -366,7 +451,7 @@ func CreateCompactionEvent(ctx context.Context, w Window, result SummarizeResult
 	event.Branch, event.IsolationScope = w.Branch, w.Scope
 	event.UsageMetadata = result.Usage
 	event.Actions.Compaction = session.NewEventCompaction(w.Start, w.End, prose(result.Content), w.Excluded)
-	manifest{level: w.level}.put(event)
+	session.Manifest{Level: w.level}.Put(event)
 	return event
 }
 
@@ -501,7 +586,7 @@ func (c *Compactor) remember(session sessionKey, o Outcome) {
 	if len(c.tries) >= maxTries {
 		clear(c.tries)
 	}
-	extract := o.Kind == Applied && o.Reason != ""
+	extract := o.Kind == Applied && o.extract
 	switch {
 	case extract && o.Trigger == TriggerRollup:
 		t := c.tries[unpaid]
@@ -523,10 +608,10 @@ func (c *Compactor) remember(session sessionKey, o Outcome) {
 }
 
 func (c *Compactor) report(ctx context.Context, outcome Outcome) {
-	switch outcome.Kind {
-	case NothingToDo:
+	switch {
+	case outcome.Kind == NothingToDo:
 		return
-	case Applied, Superseded:
+	case outcome.Kind == Superseded, outcome.Kind == Applied && outcome.Reason == "":
 		slog.DebugContext(ctx, outcome.String())
 	default:
 		slog.WarnContext(ctx, outcome.String())

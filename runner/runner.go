@@ -212,10 +212,9 @@ func (r *Runner) begin(ctx context.Context, userID, sessionID string, msg *genai
 }
 
 func (r *Runner) session(ctx context.Context, userID, sessionID string) (session.Session, error) {
-	get := &session.GetRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID}
-	found, err := r.cfg.SessionService.Get(ctx, get)
+	found, err := r.read(ctx, userID, sessionID)
 	if err == nil {
-		return found.Session, nil
+		return found, nil
 	}
 	// Only a session that is known not to be there is created: on any other
 	// failure the history may exist.
@@ -225,15 +224,24 @@ func (r *Runner) session(ctx context.Context, userID, sessionID string) (session
 	created, err := r.cfg.SessionService.Create(ctx, &session.CreateRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID})
 	if errors.Is(err, session.ErrExists) {
 		// Another run was faster.
-		if found, err = r.cfg.SessionService.Get(ctx, get); err != nil {
-			return nil, err
-		}
-		return found.Session, nil
+		return r.read(ctx, userID, sessionID)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return created.Session, nil
+}
+
+// read reads a session: with compaction on, what is needed of it.
+func (r *Runner) read(ctx context.Context, userID, sessionID string) (session.Session, error) {
+	if r.compactor != nil {
+		return r.compactor.Read(ctx, r.cfg.AppName, userID, sessionID)
+	}
+	got, err := r.cfg.SessionService.Get(ctx, &session.GetRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID})
+	if err != nil {
+		return nil, err
+	}
+	return got.Session, nil
 }
 
 // storeMessage stores what the user says, and the state that comes with it.
@@ -310,11 +318,11 @@ func (r *Runner) existing(ctx context.Context, userID, sessionID string) (sessio
 	if r.compactor == nil {
 		return nil, fmt.Errorf("runner: %w", ErrCompactionOff)
 	}
-	got, err := r.cfg.SessionService.Get(ctx, &session.GetRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID})
+	s, err := r.read(ctx, userID, sessionID)
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
-	return got.Session, nil
+	return s, nil
 }
 
 // Flush waits until the compactions that were started are done, or until ctx

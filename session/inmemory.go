@@ -37,7 +37,7 @@ type sessionKey struct {
 type storedSession struct {
 	state          map[string]any
 	events         []*Event
-	ids            map[string]bool
+	positions      map[string]int // of events, by ID
 	lastCompaction string
 	updated        time.Time
 }
@@ -72,7 +72,7 @@ func (s *inMemoryService) Create(ctx context.Context, req *CreateRequest) (*Crea
 	if s.sessions[key] != nil {
 		return nil, fmt.Errorf("session %q of user %q: %w", id, req.UserID, ErrExists)
 	}
-	stored := &storedSession{state: own, ids: map[string]bool{}, updated: platform.Now(ctx).Truncate(time.Microsecond)}
+	stored := &storedSession{state: own, positions: map[string]int{}, updated: platform.Now(ctx).Truncate(time.Microsecond)}
 	s.sessions[key] = stored
 	s.applyShared(key, app, user)
 	return &CreateResponse{Session: s.snapshot(key, stored, nil)}, nil
@@ -89,6 +89,9 @@ func (s *inMemoryService) Get(ctx context.Context, req *GetRequest) (*GetRespons
 	if stored == nil {
 		return nil, fmt.Errorf("session %q of user %q: %w", req.SessionID, req.UserID, ErrNotFound)
 	}
+	if req.OmitCompacted && req.NumRecentEvents <= 0 && req.After.IsZero() {
+		return &GetResponse{Session: s.snapshot(key, stored, stored.withoutCompacted())}, nil
+	}
 	events := stored.events
 	if !req.After.IsZero() {
 		first, _ := slices.BinarySearchFunc(events, req.After, func(e *Event, t time.Time) int { return e.Timestamp.Compare(t) })
@@ -98,6 +101,32 @@ func (s *inMemoryService) Get(ctx context.Context, req *GetRequest) (*GetRespons
 		events = events[len(events)-n:]
 	}
 	return &GetResponse{Session: s.snapshot(key, stored, slices.Clone(events))}, nil
+}
+
+// withoutCompacted are the events that GetRequest.OmitCompacted asks for.
+func (s *storedSession) withoutCompacted() []*Event {
+	at, ok := s.positions[s.lastCompaction]
+	if !ok {
+		return slices.Clone(s.events)
+	}
+	manifest := s.events[at].Manifest()
+	first, _ := slices.BinarySearchFunc(s.events, manifest.From, func(e *Event, t time.Time) int { return e.Timestamp.Compare(t) })
+	var older []int
+	for _, id := range manifest.Events {
+		at, ok := s.positions[id]
+		if !ok {
+			return slices.Clone(s.events)
+		}
+		if at < first {
+			older = append(older, at)
+		}
+	}
+	slices.Sort(older)
+	needed := make([]*Event, 0, len(older)+len(s.events)-first)
+	for _, at := range older {
+		needed = append(needed, s.events[at])
+	}
+	return append(needed, s.events[first:]...)
 }
 
 func (s *inMemoryService) List(ctx context.Context, req *ListRequest) (*ListResponse, error) {
@@ -174,7 +203,7 @@ func (s *inMemoryService) store(ctx context.Context, handle Session, event *Even
 	if log == nil {
 		return nil, fmt.Errorf("session %q of user %q: %w", key.id, key.user, ErrNotFound)
 	}
-	if event.ID != "" && log.ids[event.ID] {
+	if _, exists := log.positions[event.ID]; exists {
 		return nil, fmt.Errorf("event %q: %w", event.ID, ErrExists)
 	}
 	if event.Actions.Compaction != nil && log.lastCompaction != LastCompactionID(handle.Events()) {
@@ -189,8 +218,8 @@ func (s *inMemoryService) store(ctx context.Context, handle Session, event *Even
 	stored := event.Clone()
 	stored.Actions.StateDelta = withoutTemp(stored.Actions.StateDelta)
 
+	log.positions[stored.ID] = len(log.events)
 	log.events = append(log.events, stored)
-	log.ids[stored.ID] = true
 	if stored.Timestamp.After(log.updated) {
 		log.updated = stored.Timestamp
 	}

@@ -191,6 +191,13 @@ type GetRequest struct {
 	NumRecentEvents int
 	// After, if not zero, limits the events to those at that time or later.
 	After time.Time
+	// OmitCompacted asks for what a prompt is made of, at a cost that does not
+	// grow with the log: the events that the Manifest of the newest compaction
+	// event names, and all from its From on. If there is no such event, or it
+	// has no From, or an event that it names is missing, all events are
+	// returned; a Service may always do so. It has no effect beside
+	// NumRecentEvents or After.
+	OmitCompacted bool
 }
 
 // GetResponse holds the session.

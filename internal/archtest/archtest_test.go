@@ -71,7 +71,7 @@ var importRules = []struct {
 		why: "a tool serves agents of every kind, and does not run them",
 	},
 	{
-		of: "./...", but: []string{"./session/database", "./cmd/...", "./examples/..."},
+		of: "./...", but: []string{"./session/database", "./cmd/...", "./examples/...", "./internal/testdb"},
 		never: []string{"./session/database"},
 		why:   "only a program chooses the store; packages take a session.Service",
 	},

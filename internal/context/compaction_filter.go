@@ -159,11 +159,8 @@ func (c *Coverage) places(events []*session.Event) []place {
 	for _, summaries := range c.lanes {
 		for _, s := range summaries {
 			at, ok := first[s]
-			if !ok {
-				at = slices.IndexFunc(events[:s.Position], func(e *session.Event) bool { return e.Timestamp.UnixMicro() >= s.Start })
-				if at < 0 {
-					at = s.Position
-				}
+			if !ok || events[at].Timestamp.UnixMicro() > s.Start {
+				at = s.startsAt(events, at, ok)
 			}
 			places = append(places, place{at, s})
 		}
@@ -172,6 +169,20 @@ func (c *Coverage) places(events []*session.Event) []place {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.summary.Start, b.summary.Start), cmp.Compare(a.summary.Position, b.summary.Position))
 	})
 	return places
+}
+
+// startsAt is where the range of s starts in events, of which the first event
+// that s stands in for may not have been read. If a later one was it is at
+// index covered.
+func (s *Summary) startsAt(events []*session.Event, covered int, ok bool) int {
+	at := slices.IndexFunc(events[:s.Position], func(e *session.Event) bool { return e.Timestamp.UnixMicro() >= s.Start })
+	switch {
+	case at < 0:
+		return s.Position
+	case ok:
+		return min(at, covered)
+	}
+	return at
 }
 
 // materialize is the summary as an event of the view.

@@ -125,6 +125,7 @@ func TestService(t *testing.T) {
 				c.dsn(t) // skips here, once
 			}
 			sessiontest.Run(t, func(t *testing.T) session.Service { return c.kind.open(t, c.dsn(t)) })
+			sessiontest.RunPartial(t, func(t *testing.T) session.Service { return c.kind.open(t, c.dsn(t)) })
 		})
 	}
 }

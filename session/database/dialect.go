@@ -34,6 +34,9 @@ type dialect struct {
 	// sortedTime. bytewise is that for a text that compares as Go's do.
 	sortTime func(column string) string
 	bytewise func(column string) string
+	// isCompaction is the condition for events whose actions may hold a
+	// compaction record. Those that do not know of it meet it rarely.
+	isCompaction string
 	// storedOrder is the expression that sorts events of equal time in the
 	// order in which they were stored; empty if there is no trace of it.
 	// unindexedOrder says that no index has it, so that the newest events must be
@@ -93,13 +96,15 @@ var sqliteDialect = &dialect{
 	open:  openSQLite,
 	begin: beginSQLite,
 	// As a blob it comes as it is; some drivers make guesses about text.
-	readTime:    func(column string) string { return "CAST(" + column + " AS blob)" },
-	bindTime:    func(t time.Time) any { return t.UTC().Format(sqliteTime) },
-	sortTime:    sortTimeInSQLite,
-	bytewise:    func(column string) string { return column },
-	storedOrder: "rowid",
-	strayTime:   strayInSQLite,
-	ifMissing:   " ON CONFLICT DO NOTHING",
+	readTime: func(column string) string { return "CAST(" + column + " AS blob)" },
+	bindTime: func(t time.Time) any { return t.UTC().Format(sqliteTime) },
+	sortTime: sortTimeInSQLite,
+	bytewise: func(column string) string { return column },
+	// In a blob, LIKE never matches.
+	isCompaction: `instr(actions, CAST('ompaction":{' AS blob)) > 0`,
+	storedOrder:  "rowid",
+	strayTime:    strayInSQLite,
+	ifMissing:    " ON CONFLICT DO NOTHING",
 	indexes: []index{
 		bySessionAndTime,
 		// Empty as long as all times are UTC, so it costs nothing to keep and

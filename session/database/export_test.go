@@ -11,7 +11,7 @@ func Queries(svc session.Service) map[string]string {
 	q := svc.(*service).queries
 	return map[string]string{
 		"sessionForAppend": q.sessionForAppend, "readSession": q.readSession, "listUserSessions": q.listUserSessions,
-		"timesSince": q.timesSince, "actionsSince": q.actionsSince, "deleteEvents": q.deleteEvents,
+		"timesSince": q.timesSince, "lastCompactions": q.lastCompactions, "actionsSince": q.actionsSince, "deleteEvents": q.deleteEvents,
 		"events": q.events, "eventsAfter": q.eventsAfter, "recentEvents": q.recentEvents, "recentEventsAfter": q.recentEventsAfter,
 	}
 }

@@ -24,7 +24,8 @@ var mysqlDialect = &dialect{
 	sortTime: func(column string) string {
 		return "COALESCE(DATE_FORMAT(" + column + ", '%Y-%m-%d %H:%i:%s.%f'), '0001-01-01 00:00:00.000000')"
 	},
-	bytewise: func(column string) string { return "CAST(" + column + " AS BINARY)" },
+	bytewise:     func(column string) string { return "CAST(" + column + " AS BINARY)" },
+	isCompaction: `LOCATE('ompaction":{', actions) > 0`,
 	// There is no trace of the order. The index is in that of the IDs, but the
 	// server would sort again if it were asked for it.
 	storedOrder:  "",

@@ -25,6 +25,7 @@ func TestQueriesUseIndexes(t *testing.T) {
 		"eventsAfter":       {ordered},
 		"recentEvents":      {ordered},
 		"recentEventsAfter": {ordered},
+		"lastCompactions":   {ordered},
 		"deleteEvents":      {ordered},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +60,7 @@ func TestServersUseIndexes(t *testing.T) {
 		}
 		for _, others := range []int{0, 20_000} {
 			addOthers(t, service, others)
-			for _, name := range []string{"sessionForAppend", "events", "eventsAfter", "recentEvents", "recentEventsAfter", "timesSince", "actionsSince", "deleteEvents"} {
+			for _, name := range []string{"sessionForAppend", "events", "eventsAfter", "recentEvents", "recentEventsAfter", "timesSince", "actionsSince", "lastCompactions", "deleteEvents"} {
 				t.Run(fmt.Sprintf("others=%d/%s", others, name), func(t *testing.T) {
 					plan := explain(t, service, "EXPLAIN ", name)
 					// As long as the table is as small as the session, reading it

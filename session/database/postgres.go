@@ -23,7 +23,8 @@ var postgresDialect = &dialect{
 	sortTime: func(column string) string {
 		return "coalesce(to_char(" + column + ` AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.US'), '0001-01-01 00:00:00.000000') COLLATE "C"`
 	},
-	bytewise: func(column string) string { return column + ` COLLATE "C"` },
+	bytewise:     func(column string) string { return column + ` COLLATE "C"` },
+	isCompaction: `position(convert_to('ompaction":{', 'UTF8') in actions) > 0`,
 	// The place of a row in the table. Rows are only ever added.
 	storedOrder:    "ctid",
 	unindexedOrder: true,

@@ -26,6 +26,8 @@ type queries struct {
 	insertEvent, deleteEvents                            string
 	timesSince, actionsSince                             string
 	events, eventsAfter, recentEvents, recentEventsAfter string
+	lastCompactions                                      string
+	eventsNamed                                          string // not bound: it ends in the list of IDs
 	app, user                                            sharedQueries
 	tryLock, unlock                                      string
 }
@@ -59,11 +61,11 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 	if d.storedOrder != "" {
 		inOrder, lastFirst = inOrder+", "+d.storedOrder, lastFirst+", "+d.storedOrder+" DESC"
 	}
-	recent := func(also string) string {
+	recent := func(also, limit string) string {
 		if !d.unindexedOrder {
-			return events + also + lastFirst + " LIMIT ?"
+			return events + also + lastFirst + " LIMIT " + limit
 		}
-		newest := "SELECT " + columns + ", " + d.storedOrder + " AS place FROM events WHERE " + ofSession + also + " ORDER BY timestamp DESC FETCH FIRST ? ROWS WITH TIES"
+		newest := "SELECT " + columns + ", " + d.storedOrder + " AS place FROM events WHERE " + ofSession + also + " ORDER BY timestamp DESC FETCH FIRST " + limit + " ROWS WITH TIES"
 		return "SELECT " + readable + " FROM (" + newest + ") newest ORDER BY timestamp DESC, place DESC"
 	}
 	sorted := [3]string{d.sortTime("s.update_time"), d.bytewise("s.user_id"), d.bytewise("s.id")}
@@ -92,8 +94,10 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 
 		events:            bind(events + inOrder),
 		eventsAfter:       bind(events + since + inOrder),
-		recentEvents:      bind(recent("")),
-		recentEventsAfter: bind(recent(since)),
+		recentEvents:      bind(recent("", "?")),
+		recentEventsAfter: bind(recent(since, "?")),
+		lastCompactions:   bind(recent(" AND "+d.isCompaction, "8")),
+		eventsNamed:       events + " AND id IN (",
 
 		app: sharedQueries{
 			read:   bind("SELECT state FROM app_states WHERE app_name = ?" + d.forUpdate),

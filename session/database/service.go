@@ -82,7 +82,7 @@ func (s *service) Get(ctx context.Context, req *session.GetRequest) (*session.Ge
 		if err != nil {
 			return err
 		}
-		events, err := s.readEvents(ctx, tx, k, req, row.stray)
+		events, err := s.eventsFor(ctx, tx, k, req, row.stray)
 		if err != nil {
 			return err
 		}
@@ -452,7 +452,18 @@ func (r sessionRow) snapshot(texts *texts, events []*session.Event) (*session.Sn
 	}), nil
 }
 
-// readEvents reads the events that req asks for, in order.
+// eventsFor reads the events that req asks for, in order.
+func (s *service) eventsFor(ctx context.Context, tx transaction, k key, req *session.GetRequest, stray bool) ([]*session.Event, error) {
+	if req.OmitCompacted && req.NumRecentEvents <= 0 && req.After.IsZero() && !stray {
+		if events, ok, err := s.readNeeded(ctx, tx, k); ok || err != nil {
+			return events, err
+		}
+	}
+	return s.readEvents(ctx, tx, k, req, stray)
+}
+
+// readEvents reads the events that NumRecentEvents and After of req ask for, in
+// order.
 func (s *service) readEvents(ctx context.Context, tx transaction, k key, req *session.GetRequest, stray bool) ([]*session.Event, error) {
 	recent, after := max(req.NumRecentEvents, 0), req.After
 	if stray {

@@ -98,10 +98,11 @@ func fullActions() session.EventActions {
 		RequestedToolConfirmations: map[string]toolconfirmation.ToolConfirmation{
 			"call-1": {Hint: "Book it?", Confirmed: true, Payload: map[string]any{"seats": 2.0}},
 		},
-		RequestedAuthConfigs: map[string]any{"call-2": map[string]any{"authScheme": map[string]any{"type": "oauth2"}, "credentialKey": "key"}},
-		SkipSummarization:    true,
-		TransferToAgent:      "booker",
-		Escalate:             true,
+		RewindBeforeInvocationID: "inv-0",
+		RequestedAuthConfigs:     map[string]any{"call-2": map[string]any{"authScheme": map[string]any{"type": "oauth2"}, "credentialKey": "key"}},
+		SkipSummarization:        true,
+		TransferToAgent:          "booker",
+		Escalate:                 true,
 		Compaction: session.NewEventCompaction(at(0), at(5).Add(123456*time.Microsecond), genai.NewContentFromText("A summary.", genai.RoleModel),
 			[]session.EventRef{{InvocationID: "inv-2", Timestamp: at(2).Add(time.Microsecond)}}),
 	}
