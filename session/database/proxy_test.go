@@ -19,7 +19,7 @@ type proxy struct {
 
 	mu    sync.Mutex
 	conns []net.Conn
-	left  int // what the client may still send before the cut, in writes; negative: all
+	left  int    // what the client may still send before the cut, in writes; negative: all
 	text  string // what the write that is cut has in it, if not empty
 	reach bool
 	cut   bool // whether there was a cut
