@@ -215,13 +215,13 @@ func version(t *testing.T, dsn string) string {
 func TestTimeouts(t *testing.T) {
 	onEach(t, servers, func(t *testing.T, k kind) {
 		dsn := k.create(t)
-		impatient, want := postgresWith(dsn, "statement_timeout", "200"), "statement timeout"
+		impatient, want := postgresWith(dsn, "statement_timeout", "1000"), "statement timeout"
 		if k.name == "mysql" {
 			impatient = mysqlWith(t, dsn, func(cfg *mysql.Config) { cfg.Params = map[string]string{"innodb_lock_wait_timeout": "1"} })
 			want = "Lock wait timeout"
 		}
-		service := k.open(t, impatient)
-		handle := create(t, service)
+		handle := create(t, k.open(t, dsn))
+		service := k.openAsIs(t, impatient)
 		tx, err := k.raw(t, dsn).Begin()
 		if err != nil {
 			t.Fatal(err)
