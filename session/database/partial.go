@@ -49,8 +49,11 @@ func (s *service) readNeeded(ctx context.Context, tx transaction, k key) ([]*ses
 func (s *service) newestCompaction(ctx context.Context, tx transaction, k key) (*session.Event, error) {
 	for skip := range maxAlike {
 		found, err := queryEvents(ctx, tx, s.dialect.texts, s.queries.lastCompaction, k.args(skip))
-		if err != nil || len(found) == 0 || found[0].Actions.Compaction != nil {
-			return slices.Concat(found, []*session.Event{nil})[0], err
+		if err != nil || len(found) == 0 {
+			return nil, err
+		}
+		if found[0].Actions.Compaction != nil {
+			return found[0], nil
 		}
 	}
 	return nil, nil

@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"bytes"
 	"net"
 	"sync"
 	"testing"
@@ -18,9 +19,17 @@ type proxy struct {
 
 	mu    sync.Mutex
 	conns []net.Conn
-	left  int // what the client may still send before the cut, in writes; negative: all
+	left  int    // what the client may still send before the cut, in writes; negative: all
+	text  string // what the write that is cut has in it, if not empty
 	reach bool
 	cut   bool // whether there was a cut
+}
+
+func init() {
+	// It tells of every connection that is cut.
+	if err := mysql.SetLogger(&mysql.NopLogger{}); err != nil {
+		panic(err)
+	}
 }
 
 // newProxy makes a database and a proxy to it.
@@ -44,7 +53,6 @@ func newProxy(tb testing.TB, k kind) *proxy {
 		p.dsn = mysqlWith(tb, dsn, func(cfg *mysql.Config) {
 			p.network, p.address = cfg.Net, cfg.Addr
 			cfg.Net, cfg.Addr = "tcp", address.String()
-			cfg.Logger = &mysql.NopLogger{}
 		})
 	}
 	var wait sync.WaitGroup
@@ -84,12 +92,12 @@ func (p *proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 	var wait sync.WaitGroup
 	wait.Go(func() { p.pass(client, server, p.allow) })
-	wait.Go(func() { p.pass(server, client, func() (bool, bool) { return true, false }) })
+	wait.Go(func() { p.pass(server, client, func([]byte) (bool, bool) { return true, false }) })
 	wait.Wait()
 }
 
 // pass copies writes from one side to the other as long as they are allowed.
-func (p *proxy) pass(from, to net.Conn, allow func() (forward, end bool)) {
+func (p *proxy) pass(from, to net.Conn, allow func(data []byte) (forward, end bool)) {
 	defer from.Close()
 	defer to.Close()
 	buffer := make([]byte, 1<<20)
@@ -98,7 +106,7 @@ func (p *proxy) pass(from, to net.Conn, allow func() (forward, end bool)) {
 		if err != nil {
 			return
 		}
-		forward, end := allow()
+		forward, end := allow(buffer[:n])
 		if end {
 			// No answer passes any more. The server is told all the same, and is
 			// given the time to do it.
@@ -128,10 +136,10 @@ func (p *proxy) pass(from, to net.Conn, allow func() (forward, end bool)) {
 
 // allow counts a write of the client: whether it reaches the server, and whether
 // it is the last.
-func (p *proxy) allow() (forward, end bool) {
+func (p *proxy) allow(data []byte) (forward, end bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left < 0 {
+	if p.left < 0 || !bytes.Contains(data, []byte(p.text)) {
 		return true, false
 	}
 	if p.left--; p.left >= 0 {
@@ -143,10 +151,15 @@ func (p *proxy) allow() (forward, end bool) {
 
 // cutAfter has the connection cut when the client has made n more writes. With
 // reach the server gets the one more, but the client no answer.
-func (p *proxy) cutAfter(n int, reach bool) {
+func (p *proxy) cutAfter(n int, reach bool) { p.set(n, "", reach) }
+
+// cutAt has the connection cut at the write that has the text in it.
+func (p *proxy) cutAt(text string, reach bool) { p.set(0, text, reach) }
+
+func (p *proxy) set(n int, text string, reach bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left, p.reach, p.cut = n, reach, false
+	p.left, p.text, p.reach, p.cut = n, text, reach, false
 }
 
 // mend lets everything pass again, and reports whether there was a cut.
