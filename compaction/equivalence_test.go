@@ -2,6 +2,7 @@ package compaction_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -76,6 +77,12 @@ func checkEquivalence(t *rapid.T, service session.Service, id string) {
 		}
 		if rapid.IntRange(0, 9).Draw(t, "foreign") == 0 {
 			appendForeign(t, service, id)
+			compareReads(t, c, cfg, service, id)
+		}
+		if rapid.IntRange(0, 5).Draw(t, "undo") == 0 {
+			if _, _, err := c.Undo(ctx, "app", "ada", id); err != nil && !errors.Is(err, compaction.ErrNothingToUndo) {
+				t.Fatal(err)
+			}
 			compareReads(t, c, cfg, service, id)
 		}
 		if rapid.Bool().Draw(t, "drain") {

@@ -19,6 +19,9 @@ type Manifest struct {
 	// TokensBefore and TokensAfter estimate what the summary replaces, and the
 	// summary.
 	TokensBefore, TokensAfter int
+	// Releases, if not zero, makes the event no summary: it takes back the
+	// compaction event of that time, and what that stood in for is shown again.
+	Releases time.Time
 	// From is the time from which on all events are needed, at microseconds.
 	// If it is zero, all events of the log are.
 	From time.Time
@@ -43,6 +46,9 @@ func (e *Event) Manifest() Manifest {
 		TokensBefore: numberIn(values["tokensBefore"]),
 		TokensAfter:  numberIn(values["tokensAfter"]),
 	}
+	if at, ok := timeIn(values["releases"]); ok {
+		m.Releases = at
+	}
 	from, fromOK := timeIn(values["from"])
 	seen, seenOK := timeIn(values["seen"])
 	older, olderOK := timesIn(values["older"])
@@ -57,6 +63,9 @@ func (m Manifest) Put(e *Event) {
 	values := map[string]any{"level": m.Level}
 	if m.TokensBefore > 0 {
 		values["tokensBefore"], values["tokensAfter"] = m.TokensBefore, m.TokensAfter
+	}
+	if !m.Releases.IsZero() {
+		values["releases"] = textOf(m.Releases)
 	}
 	if !m.From.IsZero() {
 		older := make([]any, len(m.Older))

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -21,7 +22,8 @@ func LaneOf(e *session.Event) Lane {
 	return Lane{Branch: e.Branch, Scope: e.IsolationScope}
 }
 
-// Summary is an active summary: a valid one that no other supersedes.
+// Summary is an active summary: a valid one that no other supersedes and that
+// was not released.
 type Summary struct {
 	// Event carries the record, at index Position of the log.
 	Event    *session.Event
@@ -43,9 +45,15 @@ type Coverage struct {
 // NewCoverage reads the summaries of a log.
 func NewCoverage(events []*session.Event) *Coverage {
 	c := &Coverage{lanes: map[Lane][]*Summary{}}
+	released := map[time.Time]bool{}
+	for _, e := range events {
+		if at := e.Manifest().Releases; !at.IsZero() {
+			released[at] = true
+		}
+	}
 	for i, e := range events {
 		record := e.Actions.Compaction
-		if record == nil || !record.Valid() {
+		if record == nil || !record.Valid() || released[e.Timestamp.UTC()] || !e.Manifest().Releases.IsZero() {
 			continue
 		}
 		lane := LaneOf(e)
