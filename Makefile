@@ -26,3 +26,4 @@ fuzz:
 	go test -run '^$$' -fuzz FuzzValues -fuzztime $(FUZZTIME) ./internal/exact
 	go test -run '^$$' -fuzz FuzzUnmarshalRecord -fuzztime $(FUZZTIME) ./session
 	go test -run '^$$' -fuzz FuzzUnmarshalEvent -fuzztime $(FUZZTIME) ./session
+	go test -run '^$$' -fuzz FuzzJSON -fuzztime $(FUZZTIME) ./session/database
