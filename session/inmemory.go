@@ -138,14 +138,15 @@ func (s *inMemoryService) List(ctx context.Context, req *ListRequest) (*ListResp
 		}
 	}
 	SortByUpdate(response.Sessions)
-	if err := response.cut(req); err != nil {
+	if err := response.Cut(req); err != nil {
 		return nil, err
 	}
 	return response, nil
 }
 
-// cut leaves the page that is asked for.
-func (r *ListResponse) cut(req *ListRequest) error {
+// Cut leaves of all sessions, which SortByUpdate has sorted, the page that is
+// asked for. It is for implementations of Service.
+func (r *ListResponse) Cut(req *ListRequest) error {
 	if req.PageToken != "" {
 		updated, user, id, err := ParsePageToken(req.PageToken)
 		if err != nil {
