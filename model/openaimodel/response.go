@@ -127,7 +127,7 @@ func (a *answer) response(ctx context.Context) (*model.LLMResponse, error) {
 	whole := &model.LLMResponse{Content: content, FinishReason: finishReason(a.finish), UsageMetadata: a.usage, ModelVersion: a.version}
 	for i, call := range a.calls {
 		part, err := call.part(ctx)
-		if err != nil && whole.FinishReason == genai.FinishReasonMaxTokens {
+		if whole.FinishReason == genai.FinishReasonMaxTokens && (err != nil || call.args == "") {
 			whole.ErrorCode = string(whole.FinishReason)
 			whole.ErrorMessage = fmt.Sprintf("the answer was cut within call %d, of %q", i+1, call.name)
 			break
