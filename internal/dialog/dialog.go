@@ -52,9 +52,9 @@ type Rules struct {
 // Messages arranges a conversation: the user begins and ends, both sides
 // alternate, and the message behind one with calls begins with the responses to
 // them, in their order. Of several responses to one call the last holds. A
-// response belongs to the last call of its ID before it; without an ID, to the
-// first call of its name that has no response. IDs that are missing, repeated
-// or not valid for the provider are replaced.
+// response belongs to the last call of its ID before it; where one of them has
+// no ID, to the first call of its name that has no response. IDs that are
+// missing, repeated or not valid for the provider are replaced.
 //
 // A call without a response, or a response without a call, is an error.
 func Messages(contents []*genai.Content, rules Rules) ([]Message, error) {
@@ -139,13 +139,18 @@ func (a *arranger) callOf(response *genai.FunctionResponse) *call {
 			return c
 		}
 	}
+	var named *call
 	for _, c := range a.calls {
 		made := c.part.FunctionCall
-		if made.Name == response.Name && (made.ID == "" || response.ID == "") && c.response == nil {
+		switch {
+		case made.Name != response.Name || c.response != nil:
+		case made.ID == "":
 			return c
+		case response.ID == "" && named == nil:
+			named = c
 		}
 	}
-	return nil
+	return named
 }
 
 // nameCalls gives each call and its response an ID that no other has.

@@ -54,6 +54,7 @@ import (
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
 	"github.com/anthropics/anthropic-sdk-go/v2/option"
+	"github.com/anthropics/anthropic-sdk-go/v2/packages/ssestream"
 
 	"github.com/recap-adk/recap/model"
 )
@@ -140,17 +141,17 @@ func (m *claude) GenerateContent(ctx context.Context, req *model.LLMRequest, str
 		if m.cache {
 			params.CacheControl = anthropic.NewCacheControlEphemeralParam()
 		}
-		m.stream(ctx, params, stream, yield)
+		events := m.client.Messages.NewStreaming(ctx, params, sampling(req.Config)...)
+		defer events.Close()
+		read(ctx, events, stream, yield)
 	}
 }
 
-// stream yields what arrives, if partial responses are wanted, then the whole.
-func (m *claude) stream(ctx context.Context, params anthropic.MessageNewParams, partials bool, yield func(*model.LLMResponse, error) bool) {
-	stream := m.client.Messages.NewStreaming(ctx, params)
-	defer stream.Close()
+// read yields what arrives, if partial responses are wanted, then the whole.
+func read(ctx context.Context, events *ssestream.Stream[anthropic.MessageStreamEventUnion], partials bool, yield func(*model.LLMResponse, error) bool) {
 	whole := answer{inputs: map[int64]string{}}
-	for !whole.ended && stream.Next() {
-		partial, err := whole.add(stream.Current())
+	for !whole.ended && events.Next() {
+		partial, err := whole.add(events.Current())
 		if err != nil {
 			yield(nil, callError(ctx, err))
 			return
@@ -159,7 +160,7 @@ func (m *claude) stream(ctx context.Context, params anthropic.MessageNewParams, 
 			return
 		}
 	}
-	err := stream.Err()
+	err := events.Err()
 	if err == nil && !whole.ended {
 		err = errBroken
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/anthropics/anthropic-sdk-go/v2"
+	"github.com/anthropics/anthropic-sdk-go/v2/option"
 	"github.com/anthropics/anthropic-sdk-go/v2/packages/param"
 	"google.golang.org/genai"
 
@@ -71,19 +72,25 @@ func refuse(config *genai.GenerateContentConfig) error {
 	return nil
 }
 
-func setNumbers(params *anthropic.MessageNewParams, config *genai.GenerateContentConfig) {
-	extra := map[string]any{} // the client has no fields for these any more
+// sampling sets the parameters that the client has no fields for any more, in
+// an order that does not change.
+func sampling(config *genai.GenerateContentConfig) []option.RequestOption {
+	var options []option.RequestOption
+	if config == nil {
+		return nil
+	}
 	for _, field := range []struct {
 		name  string
 		value *float32
 	}{{"temperature", config.Temperature}, {"top_p", config.TopP}, {"top_k", config.TopK}} {
 		if field.value != nil {
-			extra[field.name] = dialog.Float(*field.value)
+			options = append(options, option.WithJSONSet(field.name, dialog.Float(*field.value)))
 		}
 	}
-	if len(extra) > 0 {
-		params.SetExtraFields(extra)
-	}
+	return options
+}
+
+func setNumbers(params *anthropic.MessageNewParams, config *genai.GenerateContentConfig) {
 	params.StopSequences = config.StopSequences
 	params.MaxTokens = int64(config.MaxOutputTokens)
 	if params.MaxTokens == 0 {

@@ -155,6 +155,7 @@ type service struct {
 	adapter Adapter
 	mu      sync.Mutex
 	asked   []Asked
+	bodies  []string
 }
 
 // serve starts a server that reads requests and has handle answer them.
@@ -171,7 +172,7 @@ func serve(t *testing.T, adapter Adapter, handle func(s *service, w http.Respons
 			t.Errorf("%v in %s", err, body)
 		}
 		s.mu.Lock()
-		s.asked = append(s.asked, asked)
+		s.asked, s.bodies = append(s.asked, asked), append(s.bodies, string(body))
 		s.mu.Unlock()
 		handle(s, w, r, asked)
 	}))
@@ -345,6 +346,8 @@ func stoppedEarly(t *testing.T, adapter Adapter) {
 	<-released
 }
 
+// concurrent makes the same call many times at once. The bodies must be the
+// same to the byte, or a provider that caches prompts does not know them again.
 func concurrent(t *testing.T, adapter Adapter) {
 	s := serve(t, adapter, func(s *service, w http.ResponseWriter, r *http.Request, asked Asked) {
 		s.write(w, asked, Answer{Text: []string{"No."}, Finish: genai.FinishReasonStop})
@@ -361,6 +364,16 @@ func concurrent(t *testing.T, adapter Adapter) {
 		})
 	}
 	calls.Wait()
+	first := map[bool]string{}
+	for i, body := range s.bodies {
+		stream := s.asked[i].Stream
+		if first[stream] == "" {
+			first[stream] = body
+		}
+		if diff := cmp.Diff(first[stream], body); diff != "" {
+			t.Fatalf("the same request was sent in two ways (-first +other):\n%s", diff)
+		}
+	}
 }
 
 // all are the responses of a call, and its error. It checks that req is as
