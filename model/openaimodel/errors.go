@@ -1,6 +1,7 @@
 package openaimodel
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/recap-adk/recap/internal/dialog"
@@ -109,6 +111,27 @@ func callError(ctx context.Context, err error) error {
 	return failed
 }
 
+// wordedErrors turns an error that is only a text, as some servers send it,
+// into the object that the client insists on: it would lose the status.
+func wordedErrors(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	response, err := next(r)
+	if err != nil || response.StatusCode < http.StatusBadRequest {
+		return response, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, err
+	}
+	var worded struct{ Error string }
+	if json.Unmarshal(body, &worded) == nil && worded.Error != "" {
+		if body, err = json.Marshal(map[string]any{"error": map[string]string{"message": worded.Error}}); err != nil {
+			return nil, err
+		}
+	}
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
+}
+
 // body is the body of an answer that was an error; the client keeps it.
 func body(answered *openai.Error) []byte {
 	if answered.Response == nil || answered.Response.Body == nil {
@@ -121,8 +144,7 @@ func body(answered *openai.Error) []byte {
 	return text
 }
 
-// read takes the error out of a body. Servers wrap it in an object, name it
-// "error" as a text, or do neither.
+// read takes the error out of a body, in which most servers wrap it.
 func (e *serverError) read(body []byte) {
 	var wrapped struct{ Error, Detail json.RawMessage }
 	if err := json.Unmarshal(body, &wrapped); err != nil {
@@ -131,7 +153,6 @@ func (e *serverError) read(body []byte) {
 	}
 	switch {
 	case json.Unmarshal(wrapped.Error, e) == nil:
-	case json.Unmarshal(wrapped.Error, &e.Message) == nil:
 	case wrapped.Detail != nil:
 		e.Message = string(wrapped.Detail)
 	default:

@@ -100,7 +100,7 @@ func NewModel(_ context.Context, modelName string, cfg *ClientConfig) (model.LLM
 	if cfg == nil {
 		cfg = &ClientConfig{}
 	}
-	var options []option.RequestOption
+	options := []option.RequestOption{option.WithMiddleware(wordedErrors)}
 	if cfg.APIKey != "" {
 		options = append(options, option.WithAPIKey(cfg.APIKey))
 	}
