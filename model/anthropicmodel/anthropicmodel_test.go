@@ -479,3 +479,43 @@ func parse(t *testing.T, text string) any {
 	}
 	return value
 }
+
+// A transport may have words of its own for a call that was given up.
+func TestCancellationInOtherWords(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	llm, err := anthropicmodel.NewModel(t.Context(), "m", &anthropicmodel.ClientConfig{
+		APIKey: "k", BaseURL: "http://localhost", HTTPClient: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r, Body: io.NopCloser(reader(func([]byte) (int, error) {
+				cancel()
+				return 0, errors.New("connection closed")
+			}))}, nil
+		})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := collect(llm, ctx, ask(nil), true); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "connection closed") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+type reader func([]byte) (int, error)
+
+func (f reader) Read(p []byte) (int, error) { return f(p) }
+
+func TestACompleteAnswerDoesNotWaitForTheConnection(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, stream("end_turn", textBlock(0, "No.")))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	got, err := collect(newModel(t, server), t.Context(), ask(nil), false)
+	if err != nil || len(got) != 1 {
+		t.Errorf("responses are %v, error %v", got, err)
+	}
+}

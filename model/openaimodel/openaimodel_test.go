@@ -477,3 +477,26 @@ func parse(t *testing.T, text string) any {
 	}
 	return value
 }
+
+// A transport may have words of its own for a call that was given up.
+func TestCancellationInOtherWords(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	llm, err := openaimodel.NewModel(t.Context(), "m", &openaimodel.ClientConfig{
+		APIKey: "k", BaseURL: "http://localhost/v1", HTTPClient: &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: 200, Header: http.Header{}, Request: r, Body: io.NopCloser(reader(func([]byte) (int, error) {
+				cancel()
+				return 0, errors.New("connection closed")
+			}))}, nil
+		})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := collect(llm, ctx, ask(nil), true); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "connection closed") {
+		t.Errorf("error is %v", err)
+	}
+}
+
+type reader func([]byte) (int, error)
+
+func (f reader) Read(p []byte) (int, error) { return f(p) }
