@@ -23,6 +23,7 @@ replay: ## make replay CONVERSATION=file.json
 
 fuzz:
 	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./internal/conversation
+	go test -run '^$$' -fuzz FuzzArgs -fuzztime $(FUZZTIME) ./internal/dialog
 	go test -run '^$$' -fuzz FuzzValues -fuzztime $(FUZZTIME) ./internal/exact
 	go test -run '^$$' -fuzz FuzzUnmarshalRecord -fuzztime $(FUZZTIME) ./session
 	go test -run '^$$' -fuzz FuzzUnmarshalEvent -fuzztime $(FUZZTIME) ./session

@@ -76,6 +76,14 @@ var importRules = []struct {
 		why:   "only a program chooses the store; packages take a session.Service",
 	},
 	{
+		of: "./...", but: []string{"./model/openaimodel"}, never: []string{"github.com/openai/openai-go/..."},
+		why: "who talks to another provider does not compile this one's client",
+	},
+	{
+		of: "./...", but: []string{"./model/anthropicmodel"}, never: []string{"github.com/anthropics/anthropic-sdk-go/..."},
+		why: "who talks to another provider does not compile this one's client",
+	},
+	{
 		of: "./...", but: []string{"./runner", "./cmd/...", "./examples/...", "./server/...", "./internal/replay"},
 		never: []string{"./runner"},
 		why:   "running is the outermost layer; what it runs must not know it",
