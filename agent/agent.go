@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 
 	"google.golang.org/genai"
@@ -142,7 +143,7 @@ func (a *agent) Run(parent InvocationContext) iter.Seq2[*session.Event, error] {
 			ctx = parent.WithICDelta(&InvocationContextDelta{Agent: &self})
 		}
 
-		answered, ok := a.callback(ctx, a.cfg.BeforeAgentCallbacks, yield)
+		answered, ok := a.callback(ctx, callbacks(ctx, Plugin.BeforeAgentCallback, a.cfg.BeforeAgentCallbacks), yield)
 		if !ok || answered {
 			return
 		}
@@ -155,9 +156,19 @@ func (a *agent) Run(parent InvocationContext) iter.Seq2[*session.Event, error] {
 			}
 		}
 		if !ctx.Ended() {
-			a.callback(ctx, a.cfg.AfterAgentCallbacks, yield)
+			a.callback(ctx, callbacks(ctx, Plugin.AfterAgentCallback, a.cfg.AfterAgentCallbacks), yield)
 		}
 	}
+}
+
+// callbacks are those of the run's plugins and then the agent's own, without
+// the nil ones.
+func callbacks[C any](ctx InvocationContext, of func(Plugin) C, own []C) []C {
+	var all []C
+	for _, p := range ctx.Invocation().Plugins() {
+		all = append(all, of(p))
+	}
+	return slices.DeleteFunc(append(all, own...), func(c C) bool { return reflect.ValueOf(c).IsNil() })
 }
 
 // callback runs callbacks until one answers and yields what they did. It

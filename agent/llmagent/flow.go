@@ -143,7 +143,7 @@ func (f *flow) contents(ctx agent.InvocationContext) []*genai.Content {
 // responses are what the model, or a callback in its place, answers.
 func (f *flow) responses(ctx agent.Context, req *model.LLMRequest) iter.Seq2[*model.LLMResponse, error] {
 	return func(yield func(*model.LLMResponse, error) bool) {
-		for _, callback := range f.cfg.BeforeModelCallbacks {
+		for _, callback := range callbacks(ctx, plugin.BeforeModelCallback, f.cfg.BeforeModelCallbacks) {
 			if response, err := callback(ctx, req); response != nil || err != nil {
 				yield(response, err)
 				return
@@ -206,7 +206,7 @@ func (f *flow) shrink(ctx agent.Context, req *model.LLMRequest, attempt int) boo
 }
 
 func (f *flow) onModelError(ctx agent.Context, req *model.LLMRequest, cause error) (*model.LLMResponse, error) {
-	for _, callback := range f.cfg.OnModelErrorCallbacks {
+	for _, callback := range callbacks(ctx, plugin.OnModelErrorCallback, f.cfg.OnModelErrorCallbacks) {
 		if response, err := callback(ctx, req, cause); response != nil || err != nil {
 			return response, err
 		}
@@ -215,7 +215,7 @@ func (f *flow) onModelError(ctx agent.Context, req *model.LLMRequest, cause erro
 }
 
 func (f *flow) afterModel(ctx agent.Context, response *model.LLMResponse, cause error) (*model.LLMResponse, error) {
-	for _, callback := range f.cfg.AfterModelCallbacks {
+	for _, callback := range callbacks(ctx, plugin.AfterModelCallback, f.cfg.AfterModelCallbacks) {
 		if replaced, err := callback(ctx, response, cause); replaced != nil || err != nil {
 			return replaced, err
 		}

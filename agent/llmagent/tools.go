@@ -127,7 +127,7 @@ func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any)
 			err = fmt.Errorf("tool %q panicked: %v", t.Name(), value)
 		}
 	}()
-	for _, callback := range f.cfg.BeforeToolCallbacks {
+	for _, callback := range callbacks(ctx, plugin.BeforeToolCallback, f.cfg.BeforeToolCallbacks) {
 		if result, err = callback(ctx, t, args); result != nil || err != nil {
 			break
 		}
@@ -136,14 +136,14 @@ func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any)
 		result, err = t.Run(ctx, args)
 	}
 	if err != nil {
-		for _, callback := range f.cfg.OnToolErrorCallbacks {
+		for _, callback := range callbacks(ctx, plugin.OnToolErrorCallback, f.cfg.OnToolErrorCallbacks) {
 			if replaced, callbackErr := callback(ctx, t, args, err); replaced != nil || callbackErr != nil {
 				result, err = replaced, callbackErr
 				break
 			}
 		}
 	}
-	for _, callback := range f.cfg.AfterToolCallbacks {
+	for _, callback := range callbacks(ctx, plugin.AfterToolCallback, f.cfg.AfterToolCallbacks) {
 		if replaced, callbackErr := callback(ctx, t, args, result, err); replaced != nil || callbackErr != nil {
 			return replaced, callbackErr
 		}
