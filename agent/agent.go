@@ -92,20 +92,31 @@ func New(cfg Config) (Agent, error) {
 			return nil, fmt.Errorf("agent %q: SubAgents[%d] is nil", cfg.Name, i)
 		}
 	}
-	if err := claimNames(cfg.SubAgents, map[string]bool{cfg.Name: true}); err != nil {
-		return nil, fmt.Errorf("agent %q: %w", cfg.Name, err)
+	a := &agent{cfg}
+	if _, err := Parents(a); err != nil {
+		return nil, err
 	}
-	return &agent{cfg}, nil
+	return a, nil
 }
 
-// claimNames adds the names of agents and of all below them to taken.
-func claimNames(agents []Agent, taken map[string]bool) error {
-	for _, a := range agents {
-		if taken[a.Name()] {
-			return fmt.Errorf("two agents are named %q", a.Name())
+// Parents returns, by name, the agent right above each agent below root. It
+// fails if two agents of the tree have one name, as they do where one agent is
+// in it twice.
+func Parents(root Agent) (map[string]Agent, error) {
+	parents := map[string]Agent{root.Name(): nil}
+	if err := addChildren(parents, root); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", root.Name(), err)
+	}
+	return parents, nil
+}
+
+func addChildren(parents map[string]Agent, parent Agent) error {
+	for _, child := range parent.SubAgents() {
+		if _, taken := parents[child.Name()]; taken {
+			return fmt.Errorf("two agents are named %q", child.Name())
 		}
-		taken[a.Name()] = true
-		if err := claimNames(a.SubAgents(), taken); err != nil {
+		parents[child.Name()] = parent
+		if err := addChildren(parents, child); err != nil {
 			return err
 		}
 	}

@@ -69,6 +69,7 @@ type Config struct {
 // Runner runs an agent. It is safe for concurrent use. Close it when done.
 type Runner struct {
 	cfg        Config
+	parents    map[string]agent.Agent
 	plugins    plugins
 	compactor  *compaction.Compactor // nil: compaction is off
 	background *background
@@ -92,7 +93,11 @@ func New(cfg Config) (*Runner, error) {
 	if err := cfg.PluginConfig.validate(); err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
-	r := &Runner{cfg: cfg, plugins: slices.Clone(cfg.PluginConfig.Plugins)}
+	parents, err := agent.Parents(cfg.Agent)
+	if err != nil {
+		return nil, fmt.Errorf("runner: %w", err)
+	}
+	r := &Runner{cfg: cfg, parents: parents, plugins: slices.Clone(cfg.PluginConfig.Plugins)}
 	if cfg.CompactionConfig != nil {
 		compactionConfig := *cfg.CompactionConfig
 		if compactionConfig.Summarizer == nil {
@@ -227,7 +232,7 @@ func (r *Runner) answer(run agent.InvocationContext, yield func(*session.Event, 
 func (r *Runner) events(run agent.InvocationContext) iter.Seq2[*session.Event, error] {
 	content, err := r.plugins.beforeRun(run)
 	if content == nil && err == nil {
-		return r.cfg.Agent.Run(run)
+		return run.Agent().Run(run)
 	}
 	return func(yield func(*session.Event, error) bool) {
 		if err != nil {
@@ -235,7 +240,7 @@ func (r *Runner) events(run agent.InvocationContext) iter.Seq2[*session.Event, e
 			return
 		}
 		event := session.NewEvent(run, run.InvocationID())
-		event.Author = r.cfg.Agent.Name()
+		event.Author = run.Agent().Name()
 		event.Content = content
 		yield(event, nil)
 	}
@@ -264,7 +269,8 @@ func (r *Runner) begin(ctx context.Context, userID, sessionID string, msg *genai
 
 func (r *Runner) invocation(ctx context.Context, s session.Session, msg *genai.Content, cfg agent.RunConfig) agent.InvocationContext {
 	return agent.NewInvocationContext(ctx, agent.InvocationParams{
-		Agent:           r.cfg.Agent,
+		Agent:           r.next(s.Events(), msg),
+		Root:            r.cfg.Agent,
 		Session:         s,
 		InvocationID:    "e-" + platform.NewUUID(ctx),
 		UserContent:     msg,
