@@ -180,7 +180,7 @@ func (a *agent) callback(ctx InvocationContext, callbacks []func(Context) (*gena
 		}
 	}
 	answered = event.Content != nil
-	if answered || len(event.Actions.StateDelta) > 0 {
+	if answered || len(event.Actions.StateDelta) > 0 || len(event.Actions.ArtifactDelta) > 0 {
 		a.complete(ctx, event)
 		return answered, yield(event, nil)
 	}

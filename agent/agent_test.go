@@ -9,11 +9,14 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/artifact"
+	"github.com/recap-adk/recap/memory"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool/toolconfirmation"
@@ -311,5 +314,131 @@ func TestCountLLMCall(t *testing.T) {
 		if allowed != want {
 			t.Errorf("limit %d: %d calls", limit, allowed)
 		}
+	}
+}
+
+// TestArtifacts: versions that are saved through a context are in the delta of
+// its actions, and of no others.
+func TestArtifacts(t *testing.T) {
+	ic := agent.NewInvocationContext(t.Context(), agent.InvocationParams{
+		Session:         session.NewSnapshot(session.SnapshotData{AppName: "app", UserID: "ada", ID: "s1"}),
+		ArtifactService: artifact.InMemoryService(),
+	})
+	part := genai.NewPartFromText("x")
+	var outer, inner session.EventActions
+	outerContext := agent.NewToolContext(ic, "c1", &outer, nil)
+	derived, cancel := outerContext.WithAgentTimeout(time.Hour)
+	defer cancel()
+	for _, ctx := range []agent.InvocationContext{ic, outerContext, derived, agent.NewCallbackContext(outerContext, &inner)} {
+		if _, err := ctx.Artifacts().Save(ctx, "f", part); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(map[string]int64{"f": 3}, outer.ArtifactDelta); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]int64{"f": 4}, inner.ArtifactDelta); diff != "" {
+		t.Error(diff)
+	}
+	loaded, err := outerContext.Artifacts().LoadVersion(ic, "f", 4)
+	if err != nil || loaded.Part.Text != "x" {
+		t.Errorf("loaded %v, %v", loaded, err)
+	}
+	if listed, err := ic.Artifacts().List(ic); err != nil || len(listed.FileNames) != 1 {
+		t.Errorf("listed %v, %v", listed, err)
+	}
+	if _, err := outerContext.Artifacts().Save(ic, "a/b", part); err == nil || len(outer.ArtifactDelta) != 1 {
+		t.Errorf("error %v, delta %v", err, outer.ArtifactDelta)
+	}
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if _, err := outerContext.Artifacts().Save(ic, "g", part); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if outer.ArtifactDelta["g"] != 20 {
+		t.Errorf("version %d", outer.ArtifactDelta["g"])
+	}
+}
+
+func TestWithoutServices(t *testing.T) {
+	ctx := agent.NewContext(invocation(nil))
+	for _, err := range []error{
+		second(ctx.Artifacts().Save(ctx, "f", genai.NewPartFromText("x"))), second(ctx.Artifacts().Load(ctx, "f")), second(ctx.Artifacts().List(ctx)),
+	} {
+		if !errors.Is(err, agent.ErrNoArtifactService) {
+			t.Errorf("error %v", err)
+		}
+	}
+	for _, err := range []error{second(ctx.SearchMemory(ctx, "q")), ctx.Memory().AddSessionToMemory(ctx, ctx.Session())} {
+		if !errors.Is(err, agent.ErrNoMemoryService) {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestMemory(t *testing.T) {
+	said := &session.Event{Author: "user", LLMResponse: model.LLMResponse{Content: genai.NewContentFromText("the hotel", genai.RoleUser)}}
+	ctx := agent.NewContext(agent.NewInvocationContext(t.Context(), agent.InvocationParams{
+		Session:       session.NewSnapshot(session.SnapshotData{AppName: "app", UserID: "ada", ID: "s1", Events: []*session.Event{said}}),
+		MemoryService: memory.InMemoryService(),
+	}))
+	if err := ctx.Memory().AddSessionToMemory(ctx, ctx.Session()); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := ctx.SearchMemory(ctx, "hotel"); err != nil || len(found.Memories) != 1 {
+		t.Errorf("found %v, %v", found, err)
+	}
+}
+
+func TestRequestConfirmation(t *testing.T) {
+	var actions session.EventActions
+	ic := invocation(nil)
+	if err := agent.NewCallbackContext(ic, &actions).RequestConfirmation("sure?", nil); err == nil {
+		t.Error("a callback may ask")
+	}
+	if err := agent.NewToolContext(ic, "c1", &actions, nil).RequestConfirmation("sure?", 5); err != nil {
+		t.Fatal(err)
+	}
+	want := session.EventActions{
+		RequestedToolConfirmations: map[string]toolconfirmation.ToolConfirmation{"c1": {Hint: "sure?", Payload: 5}},
+		SkipSummarization:          true,
+	}
+	if diff := cmp.Diff(want, actions); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestNodeContext: what a workflow tells the contexts of its nodes.
+func TestNodeContext(t *testing.T) {
+	path, runID, branch := "flow/node", "r1", "b"
+	answers, ancestors := map[string]any{"q": "yes"}, []string{"flow"}
+	plain := agent.NewContext(invocation(nil))
+	ctx := agent.PromoteWithDelta(plain, &agent.CommonContextDelta{
+		Path: &path, RunID: &runID, ResumeInputs: &answers, OutputForAncestors: &ancestors,
+		InvocationContextDelta: &agent.InvocationContextDelta{Branch: &branch},
+	})
+	derived, cancel := ctx.WithAgentCancel()
+	inner := agent.NewCallbackContext(derived, &session.EventActions{})
+	for _, c := range []agent.Context{ctx, derived, inner, agent.Promote(ctx.WithContext(ctx))} {
+		answer, ok := c.ResumedInput("q")
+		if c.Path() != path || c.RunID() != runID || c.Branch() != branch || answer != "yes" || !ok || len(c.OutputForAncestors()) != 1 || c.SubScheduler() != nil {
+			t.Errorf("the context lacks something: %v", c)
+		}
+	}
+	cancel()
+	if derived.Err() == nil || inner.Err() == nil || ctx.Err() != nil {
+		t.Error("the wrong context ended")
+	}
+	if _, ok := plain.ResumedInput("q"); ok || plain.Path() != "" || plain.WithDelta(nil).Branch() != "root" {
+		t.Error("the parent changed")
+	}
+	if _, ok := invocation(nil).ResumedInput("q"); ok {
+		t.Error("an answer from nowhere")
 	}
 }

@@ -2,14 +2,18 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/genai"
 
+	"github.com/recap-adk/recap/artifact"
 	"github.com/recap-adk/recap/compaction"
+	"github.com/recap-adk/recap/memory"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool/toolconfirmation"
 )
@@ -37,6 +41,10 @@ type InvocationContext interface {
 
 	// Agent is the agent that runs.
 	Agent() Agent
+	// Artifacts are the files of the session.
+	Artifacts() Artifacts
+	// Memory is what is remembered of the user's sessions.
+	Memory() Memory
 	// Session is the run's handle on its session.
 	Session() session.Session
 	InvocationID() string
@@ -51,6 +59,9 @@ type InvocationContext interface {
 	EndInvocation()
 	// Ended reports whether EndInvocation was called.
 	Ended() bool
+	// ResumedInput is the answer to a question of a workflow node, see
+	// session.RequestInput, and whether there is one.
+	ResumedInput(interruptID string) (any, bool)
 	// Invocation is what all contexts of the run share.
 	Invocation() *Invocation
 	// WithContext returns a copy with another context.Context.
@@ -64,6 +75,9 @@ type Context interface {
 	ReadonlyContext
 	InvocationContext
 
+	// Artifacts are the files of the session. The versions that are saved
+	// through it are in the artifact delta of Actions.
+	Artifacts() Artifacts
 	// State is the session's state. Values set on it are stored with the
 	// event that carries Actions.
 	State() session.State
@@ -74,6 +88,31 @@ type Context interface {
 	// ToolConfirmation is the answer to the question that the tool asked
 	// before, or nil.
 	ToolConfirmation() *toolconfirmation.ToolConfirmation
+	// RequestConfirmation asks a person whether the tool may go on. The tool
+	// returns after it, and is called again with the answer in
+	// ToolConfirmation. It fails where no tool runs.
+	RequestConfirmation(hint string, payload any) error
+	// SearchMemory searches what is remembered of the user's sessions.
+	SearchMemory(ctx context.Context, query string) (*memory.SearchResponse, error)
+
+	// WithAgentContext returns a copy with another context.Context and the
+	// same actions.
+	WithAgentContext(ctx context.Context) Context
+	// WithAgentTimeout is WithAgentContext with a context that ends after
+	// timeout. The function that it returns must be called.
+	WithAgentTimeout(timeout time.Duration) (Context, context.CancelFunc)
+	// WithAgentCancel is WithAgentContext with a context that the function
+	// that it returns, which must be called, ends.
+	WithAgentCancel() (Context, context.CancelFunc)
+
+	// Path, RunID, SubScheduler and OutputForAncestors are where in a workflow
+	// the context is; they are empty outside of one.
+	Path() string
+	RunID() string
+	SubScheduler() DynamicSubScheduler
+	OutputForAncestors() []string
+	// WithDelta returns a copy with the fields that are set in d.
+	WithDelta(d *CommonContextDelta) Context
 }
 
 // CallbackContext and ToolContext are the names that adk-go v1 has for Context.
@@ -95,6 +134,9 @@ const (
 // RunConfig are the settings of one run.
 type RunConfig struct {
 	StreamingMode StreamingMode
+	// SaveInputBlobsAsArtifacts stores files in the user's message as artifacts
+	// and puts a text in their place that names them.
+	SaveInputBlobsAsArtifacts bool
 	// MaxLLMCalls bounds the model calls of the run, over all its agents. 0 is
 	// the default of 500; a negative number is no bound.
 	MaxLLMCalls int
@@ -108,9 +150,24 @@ var ErrMaxLLMCalls = fmt.Errorf("the run made as many model calls as RunConfig.M
 // Invocation is what all contexts of one run share.
 type Invocation struct {
 	compactor *compaction.Compactor
+	plugins   []Plugin
+	artifacts Artifacts
+	memory    Memory
 	llmCalls  atomic.Int64
 	ended     atomic.Bool
 }
+
+// Plugin takes part in all agents of a run. Package plugin makes them. Its
+// callbacks, which may be nil, run before those of the agents.
+type Plugin interface {
+	// Name is unique among the plugins of a run.
+	Name() string
+	BeforeAgentCallback() BeforeAgentCallback
+	AfterAgentCallback() AfterAgentCallback
+}
+
+// Plugins take part in the run. The list is shared: do not modify it.
+func (i *Invocation) Plugins() []Plugin { return i.plugins }
 
 // Compactor is the run's compactor, or nil where compaction is off: then
 // summaries in the log are ignored and models are sent the whole history.
@@ -144,14 +201,24 @@ type InvocationParams struct {
 	RunConfig    RunConfig
 	// Compactor is nil where compaction is off.
 	Compactor *compaction.Compactor
+	// ArtifactService and MemoryService may be nil.
+	ArtifactService artifact.Service
+	MemoryService   memory.Service
+	// Plugins take part in all agents of the run.
+	Plugins []Plugin
 }
 
 // NewInvocationContext starts an invocation. It is what package runner, or a
 // test of an agent, calls.
 func NewInvocationContext(ctx context.Context, params InvocationParams) InvocationContext {
 	return &invocationContext{
-		Context:      ctx,
-		invocation:   &Invocation{compactor: params.Compactor},
+		Context: ctx,
+		invocation: &Invocation{
+			compactor: params.Compactor,
+			plugins:   params.Plugins,
+			artifacts: artifacts{params.ArtifactService, params.Session},
+			memory:    memories{params.MemoryService, params.Session},
+		},
 		agent:        params.Agent,
 		session:      params.Session,
 		invocationID: params.InvocationID,
@@ -193,6 +260,10 @@ func (c *invocationContext) RunConfig() *RunConfig       { return c.runConfig }
 func (c *invocationContext) EndInvocation()              { c.invocation.ended.Store(true) }
 func (c *invocationContext) Ended() bool                 { return c.invocation.ended.Load() }
 func (c *invocationContext) Invocation() *Invocation     { return c.invocation }
+func (c *invocationContext) Artifacts() Artifacts        { return c.invocation.artifacts }
+func (c *invocationContext) Memory() Memory              { return c.invocation.memory }
+
+func (c *invocationContext) ResumedInput(string) (any, bool) { return nil, false }
 
 func (c *invocationContext) WithContext(ctx context.Context) InvocationContext {
 	return c.WithICDelta(&InvocationContextDelta{Context: &ctx})
@@ -220,24 +291,57 @@ func NewContext(parent InvocationContext) Context {
 	return NewToolContext(parent, "", &session.EventActions{}, nil)
 }
 
+// Promote is NewContext, or parent itself if it is a Context.
+func Promote(parent InvocationContext) Context {
+	if ctx, ok := parent.(Context); ok {
+		return ctx
+	}
+	return NewContext(parent)
+}
+
+// PromoteWithDelta is Promote with the fields that are set in delta.
+func PromoteWithDelta(ctx InvocationContext, delta *CommonContextDelta) Context {
+	return Promote(ctx).WithDelta(delta)
+}
+
 // NewCallbackContext returns the Context of a callback. State that the callback
-// sets goes to the delta in actions.
+// sets, and artifacts that it saves, go to the deltas in actions.
 func NewCallbackContext(ic InvocationContext, actions *session.EventActions) Context {
 	return NewToolContext(ic, "", actions, nil)
 }
 
+// NewCallbackContextWithArtifactTracking is NewCallbackContext.
+func NewCallbackContextWithArtifactTracking(ic InvocationContext, actions *session.EventActions) Context {
+	return NewCallbackContext(ic, actions)
+}
+
 // NewToolContext returns the Context of a tool that answers a call. State that
-// the tool sets goes to the delta in actions.
+// the tool sets, and artifacts that it saves, go to the deltas in actions.
 func NewToolContext(ic InvocationContext, functionCallID string, actions *session.EventActions, confirmation *toolconfirmation.ToolConfirmation) Context {
-	return &toolContext{InvocationContext: ic, callID: functionCallID, actions: actions, confirmation: confirmation}
+	c := &toolContext{
+		InvocationContext: ic, callID: functionCallID, confirmation: confirmation,
+		effects: &effects{actions: actions},
+	}
+	if outer, ok := ic.(*toolContext); ok {
+		// What is done in this context belongs to its actions alone.
+		c.InvocationContext, c.node = outer.InvocationContext, outer.node
+	}
+	return c
+}
+
+// effects are the actions that a context and all that are derived from it
+// share.
+type effects struct {
+	mu      sync.Mutex // guards the deltas: a tool may use goroutines
+	actions *session.EventActions
 }
 
 type toolContext struct {
 	InvocationContext
+	effects      *effects
 	callID       string
-	actions      *session.EventActions
 	confirmation *toolconfirmation.ToolConfirmation
-	mu           sync.Mutex // guards the state delta: a tool may use goroutines
+	node         nodeContext
 }
 
 func (c *toolContext) AgentName() string {
@@ -251,10 +355,47 @@ func (c *toolContext) UserID() string                       { return c.Session()
 func (c *toolContext) SessionID() string                    { return c.Session().ID() }
 func (c *toolContext) ReadonlyState() session.ReadonlyState { return c.State() }
 func (c *toolContext) FunctionCallID() string               { return c.callID }
-func (c *toolContext) Actions() *session.EventActions       { return c.actions }
+func (c *toolContext) Actions() *session.EventActions       { return c.effects.actions }
 func (c *toolContext) State() session.State                 { return deltaState{c} }
 func (c *toolContext) ToolConfirmation() *toolconfirmation.ToolConfirmation {
 	return c.confirmation
+}
+
+func (c *toolContext) Artifacts() Artifacts {
+	return trackedArtifacts{c.InvocationContext.Artifacts(), c.effects}
+}
+
+func (c *toolContext) SearchMemory(ctx context.Context, query string) (*memory.SearchResponse, error) {
+	return c.Memory().SearchMemory(ctx, query)
+}
+
+func (c *toolContext) RequestConfirmation(hint string, payload any) error {
+	if c.callID == "" {
+		return errors.New("agent: a confirmation was asked for where no tool runs")
+	}
+	c.effects.mu.Lock()
+	defer c.effects.mu.Unlock()
+	actions := c.effects.actions
+	if actions.RequestedToolConfirmations == nil {
+		actions.RequestedToolConfirmations = map[string]toolconfirmation.ToolConfirmation{}
+	}
+	actions.RequestedToolConfirmations[c.callID] = toolconfirmation.ToolConfirmation{Hint: hint, Payload: payload}
+	actions.SkipSummarization = true // the model has nothing to say until there is an answer
+	return nil
+}
+
+func (c *toolContext) WithAgentContext(ctx context.Context) Context {
+	return c.WithDelta(&CommonContextDelta{InvocationContextDelta: &InvocationContextDelta{Context: &ctx}})
+}
+
+func (c *toolContext) WithAgentTimeout(timeout time.Duration) (Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(c, timeout)
+	return c.WithAgentContext(ctx), cancel
+}
+
+func (c *toolContext) WithAgentCancel() (Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(c)
+	return c.WithAgentContext(ctx), cancel
 }
 
 // deltaState is the session's state with the values set since on top. Those
@@ -262,9 +403,9 @@ func (c *toolContext) ToolConfirmation() *toolconfirmation.ToolConfirmation {
 type deltaState struct{ c *toolContext }
 
 func (s deltaState) Get(key string) (any, error) {
-	s.c.mu.Lock()
-	value, ok := s.c.actions.StateDelta[key]
-	s.c.mu.Unlock()
+	s.c.effects.mu.Lock()
+	value, ok := s.c.effects.actions.StateDelta[key]
+	s.c.effects.mu.Unlock()
 	if ok {
 		return value, nil
 	}
@@ -272,12 +413,12 @@ func (s deltaState) Get(key string) (any, error) {
 }
 
 func (s deltaState) Set(key string, value any) error {
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	if s.c.actions.StateDelta == nil {
-		s.c.actions.StateDelta = map[string]any{}
+	s.c.effects.mu.Lock()
+	defer s.c.effects.mu.Unlock()
+	if s.c.effects.actions.StateDelta == nil {
+		s.c.effects.actions.StateDelta = map[string]any{}
 	}
-	s.c.actions.StateDelta[key] = value
+	s.c.effects.actions.StateDelta[key] = value
 	return nil
 }
 
@@ -286,9 +427,9 @@ func (s deltaState) All() iter.Seq2[string, any] {
 	for key, value := range s.c.Session().State().All() {
 		merged[key] = value
 	}
-	s.c.mu.Lock()
-	defer s.c.mu.Unlock()
-	for key, value := range s.c.actions.StateDelta {
+	s.c.effects.mu.Lock()
+	defer s.c.effects.mu.Unlock()
+	for key, value := range s.c.effects.actions.StateDelta {
 		merged[key] = value
 	}
 	return func(yield func(string, any) bool) {

@@ -36,8 +36,10 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/artifact"
 	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/internal/clone"
+	"github.com/recap-adk/recap/memory"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/platform"
 	"github.com/recap-adk/recap/session"
@@ -49,6 +51,10 @@ type Config struct {
 	AppName        string
 	Agent          agent.Agent
 	SessionService session.Service
+	// ArtifactService keeps the files of sessions, and MemoryService what is
+	// remembered of a user's sessions. Both may be nil.
+	ArtifactService artifact.Service
+	MemoryService   memory.Service
 	// AutoCreateSession makes Run create a session that does not exist.
 	AutoCreateSession bool
 	// CompactionConfig turns compaction on. It is copied. Nil is off: the
@@ -96,10 +102,16 @@ func New(cfg Config) (*Runner, error) {
 	return r, nil
 }
 
-// NewInMemory returns a Runner whose sessions live in this process and are
-// created as needed.
+// NewInMemory returns a Runner whose sessions, artifacts and memory live in
+// this process. Sessions are created as needed.
 func NewInMemory(appName string, a agent.Agent) (*Runner, error) {
-	return New(Config{AppName: appName, Agent: a, SessionService: session.InMemoryService(), AutoCreateSession: true})
+	return New(Config{
+		AppName: appName, Agent: a,
+		SessionService:    session.InMemoryService(),
+		ArtifactService:   artifact.InMemoryService(),
+		MemoryService:     memory.InMemoryService(),
+		AutoCreateSession: true,
+	})
 }
 
 // defaultSummarizer has the model of the root agent summarize and, where that
@@ -208,6 +220,9 @@ func (r *Runner) begin(ctx context.Context, userID, sessionID string, msg *genai
 		UserContent:  msg,
 		RunConfig:    cfg,
 		Compactor:    r.compactor,
+
+		ArtifactService: r.cfg.ArtifactService,
+		MemoryService:   r.cfg.MemoryService,
 	}), nil
 }
 

@@ -159,7 +159,12 @@ func failure(err error) map[string]any {
 // tool and no callback can make a summary.
 func mergeActions(into, from *session.EventActions) {
 	into.StateDelta = merged(into.StateDelta, from.StateDelta)
-	into.ArtifactDelta = merged(into.ArtifactDelta, from.ArtifactDelta)
+	if into.ArtifactDelta == nil {
+		into.ArtifactDelta = map[string]int64{}
+	}
+	for name, version := range from.ArtifactDelta {
+		into.ArtifactDelta[name] = max(into.ArtifactDelta[name], version)
+	}
 	if len(from.RequestedToolConfirmations) > 0 {
 		into.RequestedToolConfirmations = merged[toolconfirmation.ToolConfirmation](into.RequestedToolConfirmations, from.RequestedToolConfirmations)
 	}

@@ -62,6 +62,14 @@ var importRules = []struct {
 		why: "compaction works on any log, for any agent, in any store",
 	},
 	{
+		of: "./artifact", never: []string{"./..."}, except: []string{"./internal/clone", "./platform"}, deep: true,
+		why: "a file belongs to a session by its name alone",
+	},
+	{
+		of: "./memory", never: []string{"./agent/...", "./runner", "./compaction", "./session/database"}, deep: true,
+		why: "what is remembered is made of sessions, whoever runs",
+	},
+	{
 		of: "./agent", never: []string{"./runner", "./agent/llmagent", "./tool/..."},
 		except: []string{"./tool/toolconfirmation"}, deep: true,
 		why: "the contexts that tools get are defined here, so tools import this package",
@@ -89,7 +97,7 @@ var importRules = []struct {
 
 // core are the packages that every user of the module links.
 var core = []string{
-	"./model", "./session", "./compaction", "./internal/context", "./agent", "./agent/llmagent", "./tool", "./runner",
+	"./model", "./session", "./artifact", "./memory", "./compaction", "./internal/context", "./agent", "./agent/llmagent", "./tool", "./runner",
 }
 
 // coreDependencies are the modules that core packages may depend on, beside
