@@ -15,7 +15,6 @@ import (
 	"fmt"
 
 	"github.com/recap-adk/recap/agent"
-	"github.com/recap-adk/recap/tool/toolconfirmation"
 )
 
 // The errors of package tool, which exports them.
@@ -37,17 +36,9 @@ func Ask(ctx agent.Context, toolName string, required func() bool) error {
 	if !required() {
 		return nil
 	}
-	if ctx.FunctionCallID() == "" {
-		return fmt.Errorf("tool %q was not run: a call without an ID cannot be confirmed", toolName)
+	hint := fmt.Sprintf("May the tool %s be called? Answer this call with a ToolConfirmation.", toolName)
+	if err := ctx.RequestConfirmation(hint, nil); err != nil {
+		return fmt.Errorf("tool %q was not run: %w", toolName, err)
 	}
-	actions := ctx.Actions()
-	if actions.RequestedToolConfirmations == nil {
-		actions.RequestedToolConfirmations = map[string]toolconfirmation.ToolConfirmation{}
-	}
-	actions.RequestedToolConfirmations[ctx.FunctionCallID()] = toolconfirmation.ToolConfirmation{
-		Hint: fmt.Sprintf("May the tool %s be called? Answer this call with a ToolConfirmation.", toolName),
-	}
-	// The model has nothing to say before the user has answered.
-	actions.SkipSummarization = true
 	return fmt.Errorf("tool %q was not run: %w", toolName, ErrRequired)
 }
