@@ -2,7 +2,11 @@ package mcptoolset_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"slices"
 	"strings"
@@ -360,5 +364,78 @@ func TestUnfitConfigs(t *testing.T) {
 	set := open(t, mcptoolset.Config{Transport: &mcp.CommandTransport{Command: exec.Command("/nowhere/server")}})
 	if _, err := set.Tools(newContext(t.Context(), nil)); err == nil || !strings.Contains(err.Error(), "/nowhere/server") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestMalformed: a server whose answers are not what they should be. Each is an
+// error that names the tool, or is made the best of, and the next call works.
+func TestMalformed(t *testing.T) {
+	results := map[string]string{
+		"fine":          `{"content":[{"type":"text","text":"fine"}]}`,
+		"unknown":       `{"content":[{"type":"hologram","data":"x"}]}`,
+		"no content":    `{}`,
+		"null content":  `{"content":null}`,
+		"null in it":    `{"content":[null]}`,
+		"a text":        `"done"`,
+		"nothing":       `null`,
+		"null resource": `{"content":[{"type":"resource"}]}`,
+		"bad base64":    `{"content":[{"type":"image","data":"%%","mimeType":"image/png"}]}`,
+		"deep":          `{"content":[],"structuredContent":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`,
+	}
+	unfit := "unknown, null in it, a text, bad base64, deep" // the rest has no output, or "fine"
+	connections := 0
+	listening := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var req struct {
+			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				Name string `json:"name"`
+			} `json:"params"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&req); err != nil || req.ID == nil {
+			w.WriteHeader(http.StatusAccepted)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		result := results[req.Params.Name]
+		switch req.Method {
+		case "initialize":
+			connections++
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"odd","version":"1"}}`
+		case "tools/list":
+			list := []map[string]any{{"description": "without a name"}, {"name": "odd schema", "inputSchema": "text"}}
+			for name := range results {
+				list = append(list, map[string]any{"name": name})
+			}
+			encoded, _ := json.Marshal(map[string]any{"tools": append(list, nil)})
+			result = string(encoded)
+		case "tools/call":
+		default:
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}`, req.ID)
+			return
+		}
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, req.ID, result)
+	}))
+	t.Cleanup(func() {
+		listening.Close()
+		http.DefaultClient.CloseIdleConnections()
+	})
+	set := open(t, mcptoolset.Config{Endpoint: listening.URL})
+	if schema := find(t, set, "odd_schema").Declaration().ParametersJsonSchema; fmt.Sprint(schema) != "map[type:object]" {
+		t.Errorf("schema %v", schema)
+	}
+	for name := range results {
+		name = strings.ReplaceAll(name, " ", "_")
+		got, err := find(t, set, name).Run(newContext(t.Context(), nil), nil)
+		bad := strings.Contains(unfit, strings.ReplaceAll(name, "_", " "))
+		if bad != (err != nil) || bad == (got != nil) || bad && !strings.Contains(err.Error(), fmt.Sprintf("tool %q", name)) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+		if got, err := find(t, set, "fine").Run(newContext(t.Context(), nil), nil); err != nil || got["output"] != "fine" {
+			t.Errorf("after %s: %v, %v", name, got, err)
+		}
+	}
+	if connections != 2 { // what is not even JSON ends the session
+		t.Errorf("%d connections", connections)
 	}
 }
