@@ -27,6 +27,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 
 	"google.golang.org/genai"
@@ -91,20 +92,31 @@ func New(cfg Config) (Agent, error) {
 			return nil, fmt.Errorf("agent %q: SubAgents[%d] is nil", cfg.Name, i)
 		}
 	}
-	if err := claimNames(cfg.SubAgents, map[string]bool{cfg.Name: true}); err != nil {
-		return nil, fmt.Errorf("agent %q: %w", cfg.Name, err)
+	a := &agent{cfg}
+	if _, err := Parents(a); err != nil {
+		return nil, err
 	}
-	return &agent{cfg}, nil
+	return a, nil
 }
 
-// claimNames adds the names of agents and of all below them to taken.
-func claimNames(agents []Agent, taken map[string]bool) error {
-	for _, a := range agents {
-		if taken[a.Name()] {
-			return fmt.Errorf("two agents are named %q", a.Name())
+// Parents returns, by name, the agent right above each agent below root. It
+// fails if two agents of the tree have one name, as they do where one agent is
+// in it twice.
+func Parents(root Agent) (map[string]Agent, error) {
+	parents := map[string]Agent{root.Name(): nil}
+	if err := addChildren(parents, root); err != nil {
+		return nil, fmt.Errorf("agent %q: %w", root.Name(), err)
+	}
+	return parents, nil
+}
+
+func addChildren(parents map[string]Agent, parent Agent) error {
+	for _, child := range parent.SubAgents() {
+		if _, taken := parents[child.Name()]; taken {
+			return fmt.Errorf("two agents are named %q", child.Name())
 		}
-		taken[a.Name()] = true
-		if err := claimNames(a.SubAgents(), taken); err != nil {
+		parents[child.Name()] = parent
+		if err := addChildren(parents, child); err != nil {
 			return err
 		}
 	}
@@ -142,7 +154,7 @@ func (a *agent) Run(parent InvocationContext) iter.Seq2[*session.Event, error] {
 			ctx = parent.WithICDelta(&InvocationContextDelta{Agent: &self})
 		}
 
-		answered, ok := a.callback(ctx, a.cfg.BeforeAgentCallbacks, yield)
+		answered, ok := a.callback(ctx, callbacks(ctx, Plugin.BeforeAgentCallback, a.cfg.BeforeAgentCallbacks), yield)
 		if !ok || answered {
 			return
 		}
@@ -155,9 +167,19 @@ func (a *agent) Run(parent InvocationContext) iter.Seq2[*session.Event, error] {
 			}
 		}
 		if !ctx.Ended() {
-			a.callback(ctx, a.cfg.AfterAgentCallbacks, yield)
+			a.callback(ctx, callbacks(ctx, Plugin.AfterAgentCallback, a.cfg.AfterAgentCallbacks), yield)
 		}
 	}
+}
+
+// callbacks are those of the run's plugins and then the agent's own, without
+// the nil ones.
+func callbacks[C any](ctx InvocationContext, of func(Plugin) C, own []C) []C {
+	var all []C
+	for _, p := range ctx.Invocation().Plugins() {
+		all = append(all, of(p))
+	}
+	return slices.DeleteFunc(append(all, own...), func(c C) bool { return reflect.ValueOf(c).IsNil() })
 }
 
 // callback runs callbacks until one answers and yields what they did. It

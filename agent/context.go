@@ -2,9 +2,11 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -149,6 +151,8 @@ var ErrMaxLLMCalls = fmt.Errorf("the run made as many model calls as RunConfig.M
 
 // Invocation is what all contexts of one run share.
 type Invocation struct {
+	root      Agent
+	parents   map[string]Agent
 	compactor *compaction.Compactor
 	plugins   []Plugin
 	artifacts Artifacts
@@ -165,6 +169,12 @@ type Plugin interface {
 	BeforeAgentCallback() BeforeAgentCallback
 	AfterAgentCallback() AfterAgentCallback
 }
+
+// Root is the agent at the top of the tree of agents, or nil.
+func (i *Invocation) Root() Agent { return i.root }
+
+// Parent is the agent right above the one of that name, or nil.
+func (i *Invocation) Parent(name string) Agent { return i.parents[name] }
 
 // Plugins take part in the run. The list is shared: do not modify it.
 func (i *Invocation) Plugins() []Plugin { return i.plugins }
@@ -193,7 +203,9 @@ func CountLLMCall(ctx InvocationContext) error {
 
 // InvocationParams are what an invocation starts from.
 type InvocationParams struct {
-	Agent        Agent
+	// Agent is the one that runs first, and Root the one at the top of its
+	// tree, if that is another.
+	Agent, Root  Agent
 	Session      session.Session
 	InvocationID string
 	Branch       string
@@ -211,9 +223,18 @@ type InvocationParams struct {
 // NewInvocationContext starts an invocation. It is what package runner, or a
 // test of an agent, calls.
 func NewInvocationContext(ctx context.Context, params InvocationParams) InvocationContext {
+	if params.Root == nil {
+		params.Root = params.Agent
+	}
+	var parents map[string]Agent
+	if params.Root != nil {
+		parents, _ = Parents(params.Root) // whoever builds the tree has been told
+	}
 	return &invocationContext{
 		Context: ctx,
 		invocation: &Invocation{
+			root:      params.Root,
+			parents:   parents,
 			compactor: params.Compactor,
 			plugins:   params.Plugins,
 			artifacts: artifacts{params.ArtifactService, params.Session},
@@ -412,7 +433,13 @@ func (s deltaState) Get(key string) (any, error) {
 	return s.c.Session().State().Get(key)
 }
 
+// Set refuses what no store could keep, where it is known who sets it.
 func (s deltaState) Set(key string, value any) error {
+	if !strings.HasPrefix(key, session.KeyPrefixTemp) {
+		if _, err := json.Marshal(value); err != nil {
+			return fmt.Errorf("agent: the value of state key %q cannot be stored: %w", key, err)
+		}
+	}
 	s.c.effects.mu.Lock()
 	defer s.c.effects.mu.Unlock()
 	if s.c.effects.actions.StateDelta == nil {

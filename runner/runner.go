@@ -32,6 +32,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"google.golang.org/genai"
 
@@ -55,6 +56,9 @@ type Config struct {
 	// remembered of a user's sessions. Both may be nil.
 	ArtifactService artifact.Service
 	MemoryService   memory.Service
+	// PluginConfig are the plugins that take part in every run. Close closes
+	// them.
+	PluginConfig PluginConfig
 	// AutoCreateSession makes Run create a session that does not exist.
 	AutoCreateSession bool
 	// CompactionConfig turns compaction on. It is copied. Nil is off: the
@@ -65,8 +69,12 @@ type Config struct {
 // Runner runs an agent. It is safe for concurrent use. Close it when done.
 type Runner struct {
 	cfg        Config
+	parents    map[string]agent.Agent
+	plugins    plugins
 	compactor  *compaction.Compactor // nil: compaction is off
 	background *background
+
+	closePlugins sync.Once
 }
 
 // ErrClosed is what Run yields after Close.
@@ -82,7 +90,14 @@ func New(cfg Config) (*Runner, error) {
 	case cfg.SessionService == nil:
 		return nil, errors.New("runner: SessionService must be set")
 	}
-	r := &Runner{cfg: cfg}
+	if err := cfg.PluginConfig.validate(); err != nil {
+		return nil, fmt.Errorf("runner: %w", err)
+	}
+	parents, err := agent.Parents(cfg.Agent)
+	if err != nil {
+		return nil, fmt.Errorf("runner: %w", err)
+	}
+	r := &Runner{cfg: cfg, parents: parents, plugins: slices.Clone(cfg.PluginConfig.Plugins)}
 	if cfg.CompactionConfig != nil {
 		compactionConfig := *cfg.CompactionConfig
 		if compactionConfig.Summarizer == nil {
@@ -91,6 +106,9 @@ func New(cfg Config) (*Runner, error) {
 				return nil, fmt.Errorf("runner: %w", err)
 			}
 			compactionConfig.Summarizer = summarizer
+		}
+		if len(r.plugins) > 0 {
+			compactionConfig.RewriteSummary = r.rewriteSummary(compactionConfig.RewriteSummary)
 		}
 		compactor, err := compaction.NewCompactor(&compactionConfig, cfg.SessionService)
 		if err != nil {
@@ -171,40 +189,65 @@ func (r *Runner) Run(ctx context.Context, userID, sessionID string, msg *genai.C
 			yield(nil, err)
 			return
 		}
-		failed := true
-		defer func() {
-			// Deferred, so that it is done also if the consumer stops early.
-			if !failed {
-				r.compact(ctx, run.Session())
-			}
-		}()
-
-		first, err := r.storeMessage(run, msg, options)
+		first, err := r.storeMessage(run, options)
 		if err != nil {
 			yield(nil, err)
 			return
 		}
+		completed := false
+		defer func() {
+			// Deferred, so that it is done also if the consumer stops early.
+			r.plugins.afterRun(run)
+			if completed {
+				r.compact(run, run.Session())
+			}
+		}()
 		if first != nil && options.yieldUserMessage && !yield(first, nil) {
-			failed = false
+			completed = true
 			return
 		}
-		for event, err := range r.cfg.Agent.Run(run) {
-			if err == nil {
-				err = r.store(run, event)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if event != nil && !yield(event, nil) {
-				break
-			}
-		}
-		failed = false
+		completed = r.answer(run, yield)
 	}
 }
 
-// begin reads the session, or creates it, and starts an invocation.
+// answer yields what the agent answers, or a plugin in its place, and reports
+// whether nothing failed.
+func (r *Runner) answer(run agent.InvocationContext, yield func(*session.Event, error) bool) bool {
+	for event, err := range r.events(run) {
+		if err == nil {
+			err = r.store(run, event)
+		}
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		if event != nil && !yield(event, nil) {
+			break
+		}
+	}
+	return true
+}
+
+// events are the answer as it comes.
+func (r *Runner) events(run agent.InvocationContext) iter.Seq2[*session.Event, error] {
+	content, err := r.plugins.beforeRun(run)
+	if content == nil && err == nil {
+		return run.Agent().Run(run)
+	}
+	return func(yield func(*session.Event, error) bool) {
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		event := session.NewEvent(run, run.InvocationID())
+		event.Author = run.Agent().Name()
+		event.Content = content
+		yield(event, nil)
+	}
+}
+
+// begin reads the session, or creates it, and starts an invocation for what the
+// plugins make of the message.
 func (r *Runner) begin(ctx context.Context, userID, sessionID string, msg *genai.Content, cfg agent.RunConfig) (agent.InvocationContext, error) {
 	if r.background.isClosed() {
 		return nil, ErrClosed
@@ -213,17 +256,30 @@ func (r *Runner) begin(ctx context.Context, userID, sessionID string, msg *genai
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
-	return agent.NewInvocationContext(ctx, agent.InvocationParams{
-		Agent:        r.cfg.Agent,
-		Session:      s,
-		InvocationID: "e-" + platform.NewUUID(ctx),
-		UserContent:  msg,
-		RunConfig:    cfg,
-		Compactor:    r.compactor,
+	run := r.invocation(withSession(ctx, s), s, clone.Of(msg), cfg)
+	if msg == nil {
+		return run, nil
+	}
+	msg, err = r.plugins.onUserMessage(run, run.UserContent())
+	if err != nil {
+		return nil, err
+	}
+	return run.WithICDelta(&agent.InvocationContextDelta{UserContent: &msg}), nil
+}
 
+func (r *Runner) invocation(ctx context.Context, s session.Session, msg *genai.Content, cfg agent.RunConfig) agent.InvocationContext {
+	return agent.NewInvocationContext(ctx, agent.InvocationParams{
+		Agent:           r.next(s.Events(), msg),
+		Root:            r.cfg.Agent,
+		Session:         s,
+		InvocationID:    "e-" + platform.NewUUID(ctx),
+		UserContent:     msg,
+		RunConfig:       cfg,
+		Compactor:       r.compactor,
 		ArtifactService: r.cfg.ArtifactService,
 		MemoryService:   r.cfg.MemoryService,
-	}), nil
+		Plugins:         r.plugins.forAgents(),
+	})
 }
 
 func (r *Runner) session(ctx context.Context, userID, sessionID string) (session.Session, error) {
@@ -252,7 +308,8 @@ func (r *Runner) session(ctx context.Context, userID, sessionID string) (session
 }
 
 // storeMessage stores what the user says, and the state that comes with it.
-func (r *Runner) storeMessage(run agent.InvocationContext, msg *genai.Content, options runOptions) (*session.Event, error) {
+func (r *Runner) storeMessage(run agent.InvocationContext, options runOptions) (*session.Event, error) {
+	msg := run.UserContent()
 	if msg == nil && len(options.stateDelta) == 0 {
 		return nil, nil
 	}
@@ -262,19 +319,36 @@ func (r *Runner) storeMessage(run agent.InvocationContext, msg *genai.Content, o
 	if len(options.stateDelta) > 0 {
 		event.Actions.StateDelta = clone.Of(options.stateDelta)
 	}
-	if err := r.store(run, event); err != nil {
+	if err := r.append(run, event); err != nil {
 		return nil, err
 	}
 	return event, nil
 }
 
-// store stores an event of the run. Whatever made the event, it cannot make it
-// a summary: those come from the compactor alone.
+// store stores an event of the agent as the plugins want it. The event becomes
+// that, so that the agent goes on from what is stored.
 func (r *Runner) store(run agent.InvocationContext, event *session.Event) error {
-	if event == nil || event.Partial {
+	if event == nil {
 		return nil
 	}
 	event.Actions.Compaction = nil
+	replaced, err := r.plugins.onEvent(run, event)
+	if err != nil {
+		return err
+	}
+	if replaced != event {
+		replace(event, *replaced)
+	}
+	return r.append(run, event)
+}
+
+// append stores an event unless it is partial. Whatever made the event, it
+// cannot make it a summary: those come from the compactor alone.
+func (r *Runner) append(run agent.InvocationContext, event *session.Event) error {
+	event.Actions.Compaction = nil
+	if event.Partial {
+		return nil
+	}
 	if err := r.cfg.SessionService.AppendEvent(run, run.Session(), event); err != nil {
 		return fmt.Errorf("runner: storing an event of %q: %w", event.Author, err)
 	}
@@ -306,7 +380,7 @@ func (r *Runner) Compact(ctx context.Context, userID, sessionID string) (compact
 	if err != nil {
 		return compaction.Outcome{}, err
 	}
-	return r.compactor.Compact(ctx, s), nil
+	return r.compactor.Compact(withSession(ctx, s), s), nil
 }
 
 // Plan is what Compact would do, without doing it. It reports false if that is
@@ -339,9 +413,14 @@ func (r *Runner) Flush(ctx context.Context) error {
 	return r.background.wait(ctx)
 }
 
-// Close waits for the compactions that were started. When ctx is done it
-// cancels them and returns the error of ctx. Afterwards Run fails with
-// ErrClosed. The session service stays open.
+// Close waits for the compactions that were started, then closes the plugins.
+// When ctx is done it cancels the compactions and returns the error of ctx; the
+// plugins have the time of their CloseTimeout all the same. Afterwards Run
+// fails with ErrClosed. The services stay open.
 func (r *Runner) Close(ctx context.Context) error {
-	return r.background.close(ctx)
+	err := r.background.close(ctx)
+	r.closePlugins.Do(func() {
+		err = errors.Join(err, r.plugins.close(ctx, r.cfg.PluginConfig.CloseTimeout))
+	})
+	return err
 }

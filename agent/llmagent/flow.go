@@ -2,6 +2,7 @@ package llmagent
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/internal/clone"
 	icontext "github.com/recap-adk/recap/internal/context"
+	"github.com/recap-adk/recap/internal/schema"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/platform"
 	"github.com/recap-adk/recap/session"
@@ -18,16 +20,48 @@ import (
 )
 
 // flow is the loop of an agent: model, tools, model, until an answer.
-type flow struct{ cfg *Config }
+type flow struct {
+	cfg    *Config
+	output *schema.Checker // nil: any answer
+}
+
+func newFlow(cfg Config) (*flow, error) {
+	f := &flow{cfg: &cfg}
+	for _, given := range []struct {
+		name   string
+		schema *genai.Schema
+	}{{"InputSchema", cfg.InputSchema}, {"OutputSchema", cfg.OutputSchema}} {
+		if given.schema == nil {
+			continue
+		}
+		checker, err := schema.Compile(given.schema)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", given.name, err)
+		}
+		if given.schema == cfg.OutputSchema {
+			f.output = checker
+		}
+	}
+	return f, nil
+}
 
 // yieldFunc passes an event on. It reports whether the consumer wants more.
 type yieldFunc func(*session.Event, error) bool
 
 func (f *flow) run(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
+		if !f.resume(ctx, yield) {
+			return
+		}
 		for {
 			last, ok := f.step(ctx, yield)
-			if !ok || last == nil || last.IsFinalResponse() || ctx.Ended() {
+			switch {
+			case !ok || last == nil || ctx.Ended():
+				return
+			case last.Actions.TransferToAgent != "":
+				transfer(ctx, last.Actions.TransferToAgent, yield)
+				return
+			case last.IsFinalResponse():
 				return
 			}
 		}
@@ -57,54 +91,92 @@ func (f *flow) step(ctx agent.InvocationContext, yield yieldFunc) (last *session
 			continue
 		}
 		last = event
+		if err := f.checkAnswer(event); err != nil {
+			yield(nil, err)
+			return nil, false
+		}
 		if ctx.Ended() {
 			return last, true
 		}
-		if answer := f.runTools(ctx, event, tools); answer != nil {
-			if err := ctx.Err(); err != nil {
-				yield(nil, err)
+		for answer, err := range f.answers(ctx, event, tools) {
+			if !yield(answer, err) || err != nil {
 				return nil, false
 			}
 			last = answer
-			if !yield(answer, nil) {
-				return nil, false
-			}
 		}
 	}
 	return last, true
 }
 
+// answers are the events that follow from the calls in event.
+func (f *flow) answers(ctx agent.InvocationContext, event *session.Event, tools map[string]tool.Tool) iter.Seq2[*session.Event, error] {
+	return func(yield func(*session.Event, error) bool) {
+		answer := f.runTools(ctx, callsOf(event), nil, tools)
+		if answer == nil {
+			return
+		}
+		if err := ctx.Err(); err != nil {
+			yield(nil, err)
+			return
+		}
+		if question := f.question(ctx, callsOf(event), answer); question != nil && !yield(question, nil) {
+			return
+		}
+		if !yield(answer, nil) {
+			return
+		}
+		if final := f.structured(ctx, tools); final != nil {
+			yield(final, nil)
+		}
+	}
+}
+
 // request is the next call of the model, and the tools it may use by name.
 func (f *flow) request(ctx agent.InvocationContext) (*model.LLMRequest, map[string]tool.Tool, error) {
+	req, tools, err := f.build(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if compactor := ctx.Invocation().Compactor(); compactor != nil && compactor.BeforeModel(ctx, f.prompt(ctx, req)) {
+		return f.build(ctx) // anew: tools may have added to the conversation
+	}
+	return req, tools, nil
+}
+
+// build makes a request of the log as it is.
+func (f *flow) build(ctx agent.InvocationContext) (*model.LLMRequest, map[string]tool.Tool, error) {
+	req := &model.LLMRequest{
+		Model:    f.cfg.Model.Name(),
+		Contents: f.contents(ctx),
+		Config:   clone.Of(f.cfg.GenerateContentConfig),
+		Tools:    map[string]any{},
+	}
+	if req.Config == nil {
+		req.Config = &genai.GenerateContentConfig{}
+	}
 	callbackContext := agent.NewContext(ctx)
 	texts, err := instructions(callbackContext, f.cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	config := clone.Of(f.cfg.GenerateContentConfig)
-	if config == nil {
-		config = &genai.GenerateContentConfig{}
-	}
-	if len(texts) > 0 {
-		if config.SystemInstruction == nil {
-			config.SystemInstruction = &genai.Content{Role: genai.RoleUser}
-		}
-		config.SystemInstruction.Parts = append(config.SystemInstruction.Parts, &genai.Part{Text: strings.Join(texts, "\n\n")})
-	}
-	req := &model.LLMRequest{
-		Model:    f.cfg.Model.Name(),
-		Contents: f.contents(ctx),
-		Config:   config,
-		Tools:    map[string]any{},
-	}
+	instruct(req, texts)
 	tools, err := f.addTools(callbackContext, req)
 	if err != nil {
 		return nil, nil, err
 	}
-	if compactor := ctx.Invocation().Compactor(); compactor != nil && compactor.BeforeModel(ctx, f.prompt(ctx, req)) {
-		req.Contents = f.contents(ctx)
-	}
+	instruct(req, f.addOwnTools(ctx, req, tools))
 	return req, tools, nil
+}
+
+// instruct adds texts to the system instruction.
+func instruct(req *model.LLMRequest, texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	if req.Config.SystemInstruction == nil {
+		req.Config.SystemInstruction = &genai.Content{Role: genai.RoleUser}
+	}
+	req.Config.SystemInstruction.Parts = append(req.Config.SystemInstruction.Parts, &genai.Part{Text: strings.Join(texts, "\n\n")})
 }
 
 // prompt is the request as the compactor sees it.
@@ -143,7 +215,7 @@ func (f *flow) contents(ctx agent.InvocationContext) []*genai.Content {
 // responses are what the model, or a callback in its place, answers.
 func (f *flow) responses(ctx agent.Context, req *model.LLMRequest) iter.Seq2[*model.LLMResponse, error] {
 	return func(yield func(*model.LLMResponse, error) bool) {
-		for _, callback := range f.cfg.BeforeModelCallbacks {
+		for _, callback := range callbacks(ctx, plugin.BeforeModelCallback, f.cfg.BeforeModelCallbacks) {
 			if response, err := callback(ctx, req); response != nil || err != nil {
 				yield(response, err)
 				return
@@ -201,12 +273,16 @@ func (f *flow) shrink(ctx agent.Context, req *model.LLMRequest, attempt int) boo
 	if compactor == nil || !compactor.TooLong(ctx, f.prompt(ctx, req), attempt) {
 		return false
 	}
-	req.Contents = f.contents(ctx)
+	shorter, _, err := f.build(ctx)
+	if err != nil {
+		return false
+	}
+	req.Contents = shorter.Contents
 	return true
 }
 
 func (f *flow) onModelError(ctx agent.Context, req *model.LLMRequest, cause error) (*model.LLMResponse, error) {
-	for _, callback := range f.cfg.OnModelErrorCallbacks {
+	for _, callback := range callbacks(ctx, plugin.OnModelErrorCallback, f.cfg.OnModelErrorCallbacks) {
 		if response, err := callback(ctx, req, cause); response != nil || err != nil {
 			return response, err
 		}
@@ -215,7 +291,7 @@ func (f *flow) onModelError(ctx agent.Context, req *model.LLMRequest, cause erro
 }
 
 func (f *flow) afterModel(ctx agent.Context, response *model.LLMResponse, cause error) (*model.LLMResponse, error) {
-	for _, callback := range f.cfg.AfterModelCallbacks {
+	for _, callback := range callbacks(ctx, plugin.AfterModelCallback, f.cfg.AfterModelCallbacks) {
 		if replaced, err := callback(ctx, response, cause); replaced != nil || err != nil {
 			return replaced, err
 		}
@@ -226,11 +302,8 @@ func (f *flow) afterModel(ctx agent.Context, response *model.LLMResponse, cause 
 // event is a response as an event. It completes what the rest of the turn
 // relies on: IDs of calls, and which of them are long-running.
 func (f *flow) event(ctx agent.InvocationContext, response *model.LLMResponse, actions *session.EventActions, tools map[string]tool.Tool) *session.Event {
-	event := session.NewEvent(ctx, ctx.InvocationID())
+	event := f.newEvent(ctx)
 	event.LLMResponse = *response
-	event.Author = f.cfg.Name
-	event.Branch = ctx.Branch()
-	event.IsolationScope = ctx.IsolationScope()
 	if event.Partial {
 		return event
 	}
@@ -245,9 +318,18 @@ func (f *flow) event(ctx agent.InvocationContext, response *model.LLMResponse, a
 			event.LongRunningToolIDs = append(event.LongRunningToolIDs, call.ID)
 		}
 	}
-	if f.cfg.OutputKey != "" && event.IsFinalResponse() && event.Content != nil && len(event.LongRunningToolIDs) == 0 {
+	if f.cfg.OutputKey != "" && f.checkAnswer(event) == nil && event.IsFinalResponse() && event.Content != nil && len(event.LongRunningToolIDs) == 0 {
 		event.Actions.StateDelta[f.cfg.OutputKey] = answerText(event.Content)
 	}
+	return event
+}
+
+// newEvent is an event of this agent, where it runs.
+func (f *flow) newEvent(ctx agent.InvocationContext) *session.Event {
+	event := session.NewEvent(ctx, ctx.InvocationID())
+	event.Author = f.cfg.Name
+	event.Branch = ctx.Branch()
+	event.IsolationScope = ctx.IsolationScope()
 	return event
 }
 

@@ -150,16 +150,16 @@ func calls(names ...string) modeltest.Turn {
 
 func TestNew(t *testing.T) {
 	llm := modeltest.Echo{}
-	provider := func(agent.ReadonlyContext) (string, error) { return "", nil }
 	for want, cfg := range map[string]llmagent.Config{
-		"Model must be set":             {Name: "a"},
-		"Name must be set":              {Model: llm},
-		"are both set":                  {Name: "a", Model: llm, Instruction: "x", InstructionProvider: provider},
-		`IncludeContents is "some"`:     {Name: "a", Model: llm, IncludeContents: "some"},
-		"tool 0 is nil":                 {Name: "a", Model: llm, Tools: []tool.Tool{nil}},
-		"tool 0 has no name":            {Name: "a", Model: llm, Tools: []tool.Tool{fn{}}},
-		`two tools are named "x"`:       {Name: "a", Model: llm, Tools: []tool.Tool{fn{name: "x"}, fn{name: "x"}}},
-		"neither a tool.Function nor a": {Name: "a", Model: llm, Tools: []tool.Tool{justNamed{}}},
+		"Model must be set":              {Name: "a"},
+		"Name must be set":               {Model: llm},
+		"InputSchema: there is no type":  {Name: "a", Model: llm, InputSchema: &genai.Schema{Type: "x"}},
+		"OutputSchema: there is no type": {Name: "a", Model: llm, OutputSchema: &genai.Schema{Type: "x"}},
+		`IncludeContents is "some"`:      {Name: "a", Model: llm, IncludeContents: "some"},
+		"tool 0 is nil":                  {Name: "a", Model: llm, Tools: []tool.Tool{nil}},
+		"tool 0 has no name":             {Name: "a", Model: llm, Tools: []tool.Tool{fn{}}},
+		`two tools are named "x"`:        {Name: "a", Model: llm, Tools: []tool.Tool{fn{name: "x"}, fn{name: "x"}}},
+		"neither a tool.Function nor a":  {Name: "a", Model: llm, Tools: []tool.Tool{justNamed{}}},
 	} {
 		if _, err := llmagent.New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

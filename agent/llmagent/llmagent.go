@@ -19,7 +19,31 @@
 // event.
 //
 // In an instruction {key} stands for the value of that key in the session's
-// state, and {key?} for nothing if there is none.
+// state, {artifact.name} for the text of that file, and {key?} for nothing if
+// there is none.
+//
+// # Several agents
+//
+// An agent with sub-agents may hand the conversation over: it is told of the
+// agents below it, above it and beside it, and of a tool transfer_to_agent.
+// The agent that spoke last goes on when the user answers.
+//
+//	root, err := llmagent.New(llmagent.Config{
+//		Name: "desk", Model: llm, SubAgents: []agent.Agent{booking, complaints},
+//	})
+//
+// # Structured answers
+//
+// With OutputSchema the final answer is JSON that fits the schema. Where the
+// agent has tools it answers through one more, set_model_response; arguments of
+// it that do not fit are refused and the model told why.
+//
+// # Tools that ask
+//
+// A tool that calls ctx.RequestConfirmation puts a question to the user: a call
+// named adk_request_confirmation, which the client answers in its next message
+// with a function response {"confirmed": true}. Then the tool runs again and
+// finds the answer in ctx.ToolConfirmation.
 package llmagent
 
 import (
@@ -75,6 +99,7 @@ type InstructionProvider func(ctx agent.ReadonlyContext) (string, error)
 type Config struct {
 	Name                 string
 	Description          string
+	SubAgents            []agent.Agent
 	BeforeAgentCallbacks []agent.BeforeAgentCallback
 	AfterAgentCallbacks  []agent.AfterAgentCallback
 
@@ -87,13 +112,27 @@ type Config struct {
 	OnModelErrorCallbacks []OnModelErrorCallback
 
 	// Instruction tells the model what to do. See the package comment for the
-	// templating.
+	// templating. Where there is a provider it is not used.
 	Instruction         string
 	InstructionProvider InstructionProvider
-	// GlobalInstruction stands before Instruction.
+	// GlobalInstruction stands before the Instruction of all agents below a
+	// root agent; that of any other agent has no effect.
 	GlobalInstruction         string
 	GlobalInstructionProvider InstructionProvider
 	IncludeContents           IncludeContents
+
+	// DisallowTransferToParent and DisallowTransferToPeers keep the agent from
+	// handing over to the agent above it, and to those beside it. An agent that
+	// must not hand over to its parent does not go on with the next message of
+	// the user: the root agent does.
+	DisallowTransferToParent bool
+	DisallowTransferToPeers  bool
+
+	// InputSchema is what the agent takes where it is called as a tool.
+	InputSchema *genai.Schema
+	// OutputSchema is what the final answer must fit: an answer that does not
+	// ends the run with ErrInvalidOutput.
+	OutputSchema *genai.Schema
 
 	Tools                []tool.Tool
 	Toolsets             []tool.Toolset
@@ -111,9 +150,6 @@ func New(cfg Config) (agent.Agent, error) {
 	if cfg.Model == nil {
 		return nil, fmt.Errorf("llmagent %q: Model must be set", cfg.Name)
 	}
-	if cfg.Instruction != "" && cfg.InstructionProvider != nil || cfg.GlobalInstruction != "" && cfg.GlobalInstructionProvider != nil {
-		return nil, fmt.Errorf("llmagent %q: an instruction and its provider are both set", cfg.Name)
-	}
 	if c := cfg.IncludeContents; c != "" && c != IncludeContentsDefault && c != IncludeContentsNone {
 		return nil, fmt.Errorf("llmagent %q: IncludeContents is %q", cfg.Name, c)
 	}
@@ -123,13 +159,18 @@ func New(cfg Config) (agent.Agent, error) {
 	}
 	cfg.GenerateContentConfig = clone.Of(cfg.GenerateContentConfig)
 
+	f, err := newFlow(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("llmagent %q: %w", cfg.Name, err)
+	}
 	a := &llmAgent{cfg: cfg}
 	base, err := agent.New(agent.Config{
 		Name:                 cfg.Name,
 		Description:          cfg.Description,
+		SubAgents:            cfg.SubAgents,
 		BeforeAgentCallbacks: cfg.BeforeAgentCallbacks,
 		AfterAgentCallbacks:  cfg.AfterAgentCallbacks,
-		Run:                  (&flow{cfg: &a.cfg}).run,
+		Run:                  f.run,
 	})
 	if err != nil {
 		return nil, err
@@ -164,6 +205,23 @@ func (a *llmAgent) Model() model.LLM { return a.cfg.Model }
 // GenerateContentConfig are the parameters of the model, not to be changed.
 func (a *llmAgent) GenerateContentConfig() *genai.GenerateContentConfig {
 	return a.cfg.GenerateContentConfig
+}
+
+// InputSchema is what the agent takes where it is called as a tool, not to be
+// changed; nil is any text.
+func (a *llmAgent) InputSchema() *genai.Schema { return a.cfg.InputSchema }
+
+// OutputSchema is what its answers fit, not to be changed; nil is any text.
+func (a *llmAgent) OutputSchema() *genai.Schema { return a.cfg.OutputSchema }
+
+// TransfersToParent reports whether it may hand over to the agent above it. An
+// agent without this method cannot hand over to others.
+func (a *llmAgent) TransfersToParent() bool { return !a.cfg.DisallowTransferToParent }
+
+// asLLM is a as an agent of this package, or nil.
+func asLLM(a agent.Agent) *llmAgent {
+	llm, _ := a.(*llmAgent)
+	return llm
 }
 
 // toolsByName refuses what a model could not tell apart or the flow not use.

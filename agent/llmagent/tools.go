@@ -1,6 +1,7 @@
 package llmagent
 
 import (
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -53,11 +54,10 @@ func (f *flow) addTools(ctx agent.Context, req *model.LLMRequest) (map[string]to
 	return byName, nil
 }
 
-// runTools runs the calls in event, all at the same time, and returns the event
-// with their results in the order of the calls, and their actions; nil if there
-// are none.
-func (f *flow) runTools(ctx agent.InvocationContext, event *session.Event, tools map[string]tool.Tool) *session.Event {
-	calls := callsOf(event)
+// runTools runs the calls, all at the same time, and returns the event with
+// their results in the order of the calls, and their actions; nil if there are
+// none. confirmed are the user's answers to what the tools asked, by call ID.
+func (f *flow) runTools(ctx agent.InvocationContext, calls []*genai.FunctionCall, confirmed map[string]*toolconfirmation.ToolConfirmation, tools map[string]tool.Tool) *session.Event {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -68,16 +68,13 @@ func (f *flow) runTools(ctx agent.InvocationContext, event *session.Event, tools
 		wg.Go(func() {
 			// Stays if the tool ends its goroutine instead of returning.
 			results[i] = failure(fmt.Errorf("tool %q did not return", call.Name))
-			toolContext := agent.NewToolContext(ctx, call.ID, &actions[i], nil)
+			toolContext := agent.NewToolContext(ctx, call.ID, &actions[i], confirmed[call.ID])
 			results[i] = f.runTool(toolContext, call, tools)
 		})
 	}
 	wg.Wait()
 
-	answer := session.NewEvent(ctx, ctx.InvocationID())
-	answer.Author = f.cfg.Name
-	answer.Branch = ctx.Branch()
-	answer.IsolationScope = ctx.IsolationScope()
+	answer := f.newEvent(ctx)
 	answer.Content = &genai.Content{Role: genai.RoleUser}
 	for i, call := range calls {
 		mergeActions(&answer.Actions, &actions[i])
@@ -109,11 +106,17 @@ func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[st
 		args = map[string]any{}
 	}
 	result, err := f.callTool(ctx, t, args)
+	if err == nil {
+		err = f.checkTransfer(ctx)
+	}
 	if err != nil {
 		return failure(err)
 	}
 	if result == nil && !t.IsLongRunning() {
 		result = map[string]any{}
+	}
+	if _, err := json.Marshal(result); err != nil {
+		return failure(fmt.Errorf("the result of tool %q cannot be encoded: %w", call.Name, err))
 	}
 	return result
 }
@@ -127,7 +130,7 @@ func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any)
 			err = fmt.Errorf("tool %q panicked: %v", t.Name(), value)
 		}
 	}()
-	for _, callback := range f.cfg.BeforeToolCallbacks {
+	for _, callback := range callbacks(ctx, plugin.BeforeToolCallback, f.cfg.BeforeToolCallbacks) {
 		if result, err = callback(ctx, t, args); result != nil || err != nil {
 			break
 		}
@@ -136,14 +139,14 @@ func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any)
 		result, err = t.Run(ctx, args)
 	}
 	if err != nil {
-		for _, callback := range f.cfg.OnToolErrorCallbacks {
+		for _, callback := range callbacks(ctx, plugin.OnToolErrorCallback, f.cfg.OnToolErrorCallbacks) {
 			if replaced, callbackErr := callback(ctx, t, args, err); replaced != nil || callbackErr != nil {
 				result, err = replaced, callbackErr
 				break
 			}
 		}
 	}
-	for _, callback := range f.cfg.AfterToolCallbacks {
+	for _, callback := range callbacks(ctx, plugin.AfterToolCallback, f.cfg.AfterToolCallbacks) {
 		if replaced, callbackErr := callback(ctx, t, args, result, err); replaced != nil || callbackErr != nil {
 			return replaced, callbackErr
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
@@ -177,7 +178,7 @@ func TestActionsOfTools(t *testing.T) {
 	}
 	for _, names := range [][]string{{"saves", "escalates", "waits"}, {"waits"}} {
 		llm := modeltest.NewScript(calls(names...), modeltest.Text("done"))
-		_, stored, err := play(t, llmagent.Config{Model: llm, Tools: tools}, agent.RunConfig{})
+		_, stored, err := play(t, llmagent.Config{Model: llm, Tools: tools, SubAgents: []agent.Agent{silent(t, "booker")}}, agent.RunConfig{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,6 +193,18 @@ func TestActionsOfTools(t *testing.T) {
 			}
 		}
 	}
+}
+
+// silent is an agent that says nothing.
+func silent(t *testing.T, name string) agent.Agent {
+	t.Helper()
+	a, err := agent.New(agent.Config{Name: name, Run: func(agent.InvocationContext) iter.Seq2[*session.Event, error] {
+		return func(func(*session.Event, error) bool) {}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }
 
 // TestActionsWithoutResults: each of them alone is an event without content.
@@ -213,7 +226,7 @@ func TestActionsWithoutResults(t *testing.T) {
 			act(ctx.Actions())
 			return nil, nil
 		}}
-		_, stored, err := play(t, llmagent.Config{Model: modeltest.NewScript(calls("job")), Tools: []tool.Tool{job}}, agent.RunConfig{})
+		_, stored, err := play(t, llmagent.Config{Model: modeltest.NewScript(calls("job")), Tools: []tool.Tool{job}, SubAgents: []agent.Agent{silent(t, "booker")}}, agent.RunConfig{})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -97,7 +97,7 @@ var importRules = []struct {
 
 // core are the packages that every user of the module links.
 var core = []string{
-	"./model", "./session", "./artifact", "./memory", "./compaction", "./internal/context", "./agent", "./agent/llmagent", "./tool", "./runner",
+	"./model", "./session", "./artifact", "./memory", "./compaction", "./internal/context", "./agent", "./agent/llmagent", "./tool", "./plugin", "./runner",
 }
 
 // coreDependencies are the modules that core packages may depend on, beside
