@@ -15,7 +15,8 @@
 //
 // An agent with an InputSchema is called with arguments of that schema, which
 // it is given as JSON; one without has the argument "request". An agent with an
-// OutputSchema answers with a JSON object, one without with {"result": text}.
+// OutputSchema answers with JSON that fits it: with the object that it is, or
+// with {"result": value}. One without answers with {"result": text}.
 //
 // A question to the user has no way out of such a call: where the agent, or a
 // tool of it, asks for a confirmation, the call fails.
@@ -32,6 +33,7 @@ import (
 
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/internal/clone"
+	"github.com/recap-adk/recap/internal/schema"
 	"github.com/recap-adk/recap/platform"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool"
@@ -113,15 +115,17 @@ func (t *agentTool) Run(ctx agent.Context, args map[string]any) (map[string]any,
 
 // request is the user's message of a call.
 func (t *agentTool) request(args map[string]any) (*genai.Content, error) {
-	if schema := t.inputSchema(); schema != nil {
-		for _, name := range schema.Required {
-			if _, ok := args[name]; !ok {
-				return nil, fmt.Errorf("the argument %q is missing", name)
-			}
+	if in := t.inputSchema(); in != nil {
+		checker, err := schema.Compile(in)
+		if err != nil {
+			return nil, fmt.Errorf("InputSchema: %w", err)
 		}
 		encoded, err := json.Marshal(args)
 		if err != nil {
 			return nil, err
+		}
+		if err := checker.CheckJSON(encoded); err != nil {
+			return nil, fmt.Errorf("the arguments do not fit: %w", err)
 		}
 		return genai.NewContentFromText(string(encoded), genai.RoleUser), nil
 	}
@@ -215,12 +219,23 @@ func (t *agentTool) answer(last *session.Event) (map[string]any, error) {
 	if text == "" && last.ErrorCode != "" {
 		return nil, fmt.Errorf("%s: %s", last.ErrorCode, last.ErrorMessage)
 	}
-	if t.outputSchema() == nil {
+	out := t.outputSchema()
+	if out == nil {
 		return map[string]any{"result": text}, nil
 	}
-	var answer map[string]any
-	if err := json.Unmarshal([]byte(text), &answer); err != nil {
-		return nil, fmt.Errorf("its answer is not the JSON object that its OutputSchema asks for: %w", err)
+	checker, err := schema.Compile(out)
+	if err != nil {
+		return nil, fmt.Errorf("OutputSchema: %w", err)
 	}
-	return answer, nil
+	if err := checker.CheckJSON([]byte(text)); err != nil {
+		return nil, fmt.Errorf("its answer does not fit its OutputSchema: %w", err)
+	}
+	var answer any
+	if err := json.Unmarshal([]byte(text), &answer); err != nil {
+		return nil, err
+	}
+	if object, ok := answer.(map[string]any); ok {
+		return object, nil
+	}
+	return map[string]any{"result": answer}, nil
 }

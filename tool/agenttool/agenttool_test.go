@@ -263,6 +263,7 @@ func (a typed) OutputSchema() *genai.Schema { return a.out }
 
 func TestSchemas(t *testing.T) {
 	object := &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"city": {Type: genai.TypeString}, "n": {Type: genai.TypeInteger}}, Required: []string{"city"}}
+	list := &genai.Schema{Type: genai.TypeArray, Items: &genai.Schema{Type: genai.TypeString}}
 	echo := runs(t, func(run agent.InvocationContext, yield func(*session.Event, error) bool) {
 		yield(says(run, &genai.Part{Text: run.UserContent().Parts[0].Text}), nil)
 	})
@@ -277,10 +278,15 @@ func TestSchemas(t *testing.T) {
 		{"none, no request", nil, nil, nil, nil, `the argument "request", a text, is missing`},
 		{"none, an empty request", nil, nil, request(""), nil, `the argument "request", a text, is missing`},
 		{"input", object, nil, map[string]any{"city": "Rome", "n": 2}, map[string]any{"result": `{"city":"Rome","n":2}`}, ""},
-		{"input, incomplete", object, nil, map[string]any{"n": 2}, nil, `the argument "city" is missing`},
+		{"input, incomplete", object, nil, map[string]any{"n": 2}, nil, `the arguments do not fit: required: missing properties: ["city"]`},
+		{"input, of another type", object, nil, map[string]any{"city": 7}, nil, "/properties/city"},
 		{"input that is no JSON", object, nil, map[string]any{"city": func() {}}, nil, "func()"},
 		{"output", nil, object, request(`{"city":"Rome"}`), map[string]any{"city": "Rome"}, ""},
-		{"output that does not fit", nil, object, request("Rome"), nil, "is not the JSON object that its OutputSchema asks for"},
+		{"output that is a list", nil, list, request(`["a"]`), map[string]any{"result": []any{"a"}}, ""},
+		{"output that is no JSON", nil, object, request("Rome"), nil, "its answer does not fit its OutputSchema: it is not JSON"},
+		{"output that does not fit", nil, object, request(`{"n":1}`), nil, `missing properties: ["city"]`},
+		{"no schemas at all", &genai.Schema{Type: "CITY"}, nil, nil, nil, `InputSchema: there is no type "CITY"`},
+		{"no schemas at all", nil, &genai.Schema{Type: "CITY"}, request("hi"), nil, `OutputSchema: there is no type "CITY"`},
 		{"both", object, object, map[string]any{"city": "Rome"}, map[string]any{"city": "Rome"}, ""},
 	}
 	for _, test := range tests {
@@ -437,5 +443,25 @@ func TestNested(t *testing.T) {
 	}
 	if ctx.Actions().StateDelta["by"] != "inner" || ctx.Actions().ArtifactDelta["deep"] != 1 {
 		t.Errorf("actions %+v", ctx.Actions())
+	}
+}
+
+// TestSchemasOfModelAgents: agents of package llmagent have schemas that the
+// tool knows.
+func TestSchemasOfModelAgents(t *testing.T) {
+	in := &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"city": {Type: genai.TypeString}}}
+	out := &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"sky": {Type: genai.TypeString}}}
+	llm := modeltest.NewScript(modeltest.Text(`{"sky":"clear"}`))
+	a, err := llmagent.New(llmagent.Config{Name: "weather", Model: llm, InputSchema: in, OutputSchema: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	declaration := agenttool.New(a, nil).(tool.Function).Declaration()
+	if cmp.Diff(in, declaration.Parameters) != "" || cmp.Diff(out, declaration.Response) != "" {
+		t.Errorf("declared as %v to %v", declaration.Parameters, declaration.Response)
+	}
+	got, err := call(caller(t.Context()), a, map[string]any{"city": "Rome"})
+	if err != nil || got["sky"] != "clear" || llm.Requests()[0].Contents[0].Parts[0].Text != `{"city":"Rome"}` {
+		t.Errorf("%v, %v", got, err)
 	}
 }
