@@ -1,13 +1,16 @@
 package fileartifact_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -192,5 +195,64 @@ func TestUnfitFolders(t *testing.T) {
 	}
 	if _, err := open(t, t.TempDir()).Save(t.Context(), request("\xff")); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a name that is no text: %v", err)
+	}
+}
+
+// childDir tells the test program to write to that folder until it is killed.
+const childDir = "RECAP_TEST_ARTIFACTS"
+
+// TestKilledWriter: what a killed process has saved is there, and whatever is
+// there is whole.
+func TestKilledWriter(t *testing.T) {
+	dir := t.TempDir()
+	for range 3 {
+		child := exec.Command(os.Args[0], "-test.run=^TestWriteAsChild$")
+		child.Env = append(os.Environ(), childDir+"="+dir)
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		var saved int64
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			if n, err := strconv.ParseInt(lines.Text(), 10, 64); err == nil {
+				if saved = n; n%5 == 0 {
+					break
+				}
+			}
+		}
+		_ = child.Process.Kill()
+		_ = child.Wait() // it was killed
+		service := open(t, dir)
+		versions, err := service.Versions(t.Context(), &artifact.VersionsRequest{AppName: "app", UserID: "ada", SessionID: "s1", FileName: "f"})
+		if err != nil || saved == 0 || versions.Versions[0] < saved || int64(len(versions.Versions)) != versions.Versions[0] {
+			t.Fatalf("%v, %v after version %d", versions, err, saved)
+		}
+		for _, version := range versions.Versions {
+			loaded, err := service.Load(t.Context(), &artifact.LoadRequest{AppName: "app", UserID: "ada", SessionID: "s1", FileName: "f", Version: version})
+			if err != nil || len(loaded.Part.Text) != 100_000 {
+				t.Errorf("version %d: %v", version, err)
+			}
+		}
+	}
+}
+
+// TestWriteAsChild is what a child process does.
+func TestWriteAsChild(t *testing.T) {
+	dir := os.Getenv(childDir)
+	if dir == "" {
+		t.Skip("runs in the child processes of TestKilledWriter")
+	}
+	service := open(t, dir)
+	req := request("f")
+	req.Part = genai.NewPartFromText(strings.Repeat("x", 100_000))
+	for {
+		saved, err := service.Save(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Println(saved.Version)
 	}
 }

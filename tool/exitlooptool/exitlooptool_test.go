@@ -8,6 +8,7 @@ import (
 
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/agent/llmagent"
+	"github.com/recap-adk/recap/agent/workflowagents/loopagent"
 	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/runner"
 	"github.com/recap-adk/recap/tool"
@@ -19,13 +20,20 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	// The model is called once: nothing comes after the exit.
-	llm := modeltest.NewScript(modeltest.Call("c1", "exit_loop", nil))
-	critic, err := llmagent.New(llmagent.Config{Name: "critic", Model: llm, Tools: []tool.Tool{exit}})
+	critic, err := llmagent.New(llmagent.Config{
+		Name: "critic",
+		// Nothing comes after the exit: the model is not called again.
+		Model: modeltest.NewScript(modeltest.Text("Too short."), modeltest.Call("c1", "exit_loop", nil)),
+		Tools: []tool.Tool{exit},
+	})
 	if err != nil {
 		panic(err)
 	}
-	r, err := runner.NewInMemory("app", critic)
+	loop, err := loopagent.New(loopagent.Config{AgentConfig: agent.Config{Name: "loop", SubAgents: []agent.Agent{critic}}})
+	if err != nil {
+		panic(err)
+	}
+	r, err := runner.NewInMemory("app", loop)
 	if err != nil {
 		panic(err)
 	}
@@ -35,9 +43,16 @@ func Example() {
 		if err != nil {
 			panic(err)
 		}
-		fmt.Println("ends the loop:", event.Actions.Escalate)
+		for _, part := range event.Content.Parts {
+			switch {
+			case part.FunctionCall != nil:
+				fmt.Println("calls", part.FunctionCall.Name)
+			case part.Text != "":
+				fmt.Println(part.Text)
+			}
+		}
 	}
 	// Output:
-	// ends the loop: false
-	// ends the loop: true
+	// Too short.
+	// calls exit_loop
 }
