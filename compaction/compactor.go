@@ -69,6 +69,14 @@ func NewCompactor(cfg *Config, service session.Service) (*Compactor, error) {
 	return &Compactor{cfg: *cfg, service: service, tries: map[tryKey]tries{}, busy: map[sessionKey]chan struct{}{}, working: map[chan struct{}]bool{}}, nil
 }
 
+// For returns a Compactor with the same config for the sessions of another
+// service, such as those of an agent that is called as a tool. It has worked
+// when its calls return: nobody waits for it.
+func (c *Compactor) For(service session.Service) *Compactor {
+	other, _ := NewCompactor(&c.cfg, service) // the config is valid
+	return other
+}
+
 // Blocking reports whether runs are to wait for compactions.
 func (c *Compactor) Blocking() bool { return c.cfg.Blocking }
 

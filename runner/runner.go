@@ -277,9 +277,32 @@ func (r *Runner) invocation(ctx context.Context, s session.Session, msg *genai.C
 		RunConfig:       cfg,
 		Compactor:       r.compactor,
 		ArtifactService: r.cfg.ArtifactService,
-		MemoryService:   r.cfg.MemoryService,
+		MemoryService:   r.memory(),
 		Plugins:         r.plugins.forAgents(),
 	})
+}
+
+// memory is the memory service. With compaction on, the session of a run has
+// the events that the run needs; what is remembered is all of it.
+func (r *Runner) memory() memory.Service {
+	if r.cfg.MemoryService == nil || r.compactor == nil {
+		return r.cfg.MemoryService
+	}
+	return wholeSessions{r.cfg.MemoryService, r.cfg.SessionService}
+}
+
+// wholeSessions is a memory service that reads anew what it adds.
+type wholeSessions struct {
+	memory.Service
+	sessions session.Service
+}
+
+func (w wholeSessions) AddSessionToMemory(ctx context.Context, s session.Session) error {
+	whole, err := w.sessions.Get(ctx, &session.GetRequest{AppName: s.AppName(), UserID: s.UserID(), SessionID: s.ID()})
+	if err != nil {
+		return err
+	}
+	return w.Service.AddSessionToMemory(ctx, whole.Session)
 }
 
 func (r *Runner) session(ctx context.Context, userID, sessionID string) (session.Session, error) {

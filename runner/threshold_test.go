@@ -13,6 +13,7 @@ import (
 	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/internal/testdb"
+	"github.com/recap-adk/recap/memory"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/runner"
@@ -233,5 +234,29 @@ func TestCompactOnRequest(t *testing.T) {
 	}
 	if _, _, err := off.Plan(t.Context(), "ada", "s1"); !errors.Is(err, runner.ErrCompactionOff) {
 		t.Errorf("off: %v", err)
+	}
+}
+
+// TestWholeSessionsAreRemembered: with compaction on, the session of a run has
+// what the run needs, and still all of it goes to memory.
+func TestWholeSessionsAreRemembered(t *testing.T) {
+	memories := memory.InMemoryService()
+	remember := func(ctx agent.Context) (*genai.Content, error) {
+		return nil, ctx.Memory().AddSessionToMemory(ctx, ctx.Session())
+	}
+	a, err := llmagent.New(llmagent.Config{Name: "agent", Model: modeltest.Echo{}, AfterAgentCallbacks: []agent.AfterAgentCallback{remember}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner(t, runner.Config{Agent: a, MemoryService: memories, CompactionConfig: &compaction.Config{
+		CompactionInterval: 1, Blocking: true, Summarizer: &counting{},
+	}})
+	run(t, r, "the elephant is grey, as everybody knows, and it has been for as long as anybody can remember")
+	for i := range 8 {
+		run(t, r, fmt.Sprintf("turn %d is about something else, which takes a few more words than its summary does", i))
+	}
+	found, err := memories.SearchMemory(t.Context(), &memory.SearchRequest{AppName: "app", UserID: "ada", Query: "elephant"})
+	if err != nil || len(found.Memories) != 2 {
+		t.Errorf("%d memories, %v", len(found.Memories), err)
 	}
 }

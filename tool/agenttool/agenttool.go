@@ -147,7 +147,7 @@ func (t *agentTool) run(ctx agent.Context, request *genai.Content) (last *sessio
 	if err != nil {
 		return nil, err
 	}
-	run := t.invocation(ctx, created.Session, request)
+	run := t.invocation(ctx, service, created.Session, request)
 	message := session.NewEvent(run, run.InvocationID())
 	message.Author = "user"
 	message.Content = request
@@ -181,10 +181,15 @@ func (t *agentTool) run(ctx agent.Context, request *genai.Content) (last *sessio
 }
 
 // invocation is what the agent runs in.
-func (t *agentTool) invocation(ctx agent.Context, s session.Session, request *genai.Content) agent.InvocationContext {
+func (t *agentTool) invocation(ctx agent.Context, service session.Service, s session.Session, request *genai.Content) agent.InvocationContext {
 	config := *ctx.RunConfig()
 	config.StreamingMode = agent.StreamingModeNone // nobody sees the pieces
+	compactor := ctx.Invocation().Compactor()
+	if compactor != nil {
+		compactor = compactor.For(service) // a long run of tools is bounded here too
+	}
 	return agent.NewInvocationContext(context.Context(ctx), agent.InvocationParams{
+		Compactor:    compactor,
 		Agent:        t.agent,
 		Session:      s,
 		InvocationID: "e-" + platform.NewUUID(ctx),

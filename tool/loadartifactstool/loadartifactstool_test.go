@@ -78,6 +78,7 @@ func Example() {
 	}
 	// Output:
 	// What is in the picture?
+	// map[artifact_names:[cat.png]]
 	// Artifact "cat.png":
 	// (4 bytes of image/png)
 	// Thanks.
