@@ -5,13 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
-	"unicode/utf8"
 
 	"google.golang.org/genai"
 
@@ -32,25 +27,6 @@ type Compactor struct {
 	busy    map[sessionKey]chan struct{} // closed when the session is free again
 	working map[chan struct{}]bool       // closed when a call of the summarizer returns
 }
-
-type sessionKey struct{ app, user, id string }
-
-// tryKey says of what tries are counted: of one kind of compaction of one
-// session.
-type tryKey struct {
-	sessionKey
-	trigger string
-}
-
-// tries are those in a row that stored nothing.
-type tries struct {
-	n       int
-	waiting int // what was waiting at the last one, see Window
-}
-
-// unpaidRollups counts, in place of a trigger, the rollups for which an extract
-// stood in. waiting is how many more are made without asking the summarizer.
-const unpaidRollups = "unpaid rollups"
 
 // NewCompactor returns a Compactor for the sessions of service. cfg must be
 // valid and have a Summarizer; it is copied.
@@ -89,116 +65,31 @@ func (c *Compactor) Blocking() bool { return c.cfg.Blocking }
 // the log are told as well. It does not wait longer for a summarizer than until
 // ctx is done or Config.Timeout is over; see Wait.
 func (c *Compactor) MaybeCompact(ctx context.Context, handle session.Session) Outcome {
-	key := keyOf(handle)
-	choose := func(events []*session.Event) (Window, bool) { return c.plan(events, key) }
-	window, due := choose(eventsOf(handle))
-	if !due {
-		return Outcome{Kind: NothingToDo, Reason: reasonNothing, AppName: key.app, UserID: key.user, SessionID: key.id}
-	}
-	_, release, err := c.acquire(ctx, key)
-	if err != nil {
-		return failed(err)
-	}
-	defer release()
-	return c.tryAlone(ctx, key, window.Trigger, func() Outcome {
-		outcome, _ := c.try(ctx, key, &reading{}, choose)
-		return outcome
-	})
+	return c.compactDue(ctx, handle, false)
 }
 
 // Drain is MaybeCompact until nothing is due any more, or a compaction does not
 // succeed, or ctx is done. It reads the session once, so that a long backlog
 // does not cost a read for each window, and returns the last outcome.
 func (c *Compactor) Drain(ctx context.Context, handle session.Session) Outcome {
+	return c.compactDue(ctx, handle, true)
+}
+
+func (c *Compactor) compactDue(ctx context.Context, handle session.Session, all bool) Outcome {
 	key := keyOf(handle)
 	choose := func(events []*session.Event) (Window, bool) { return c.plan(events, key) }
 	window, due := choose(eventsOf(handle))
 	if !due {
 		return Outcome{Kind: NothingToDo, Reason: reasonNothing, AppName: key.app, UserID: key.user, SessionID: key.id}
 	}
-	_, release, err := c.acquire(ctx, key)
-	if err != nil {
-		return failed(err)
-	}
-	defer release()
-	return c.tryAlone(ctx, key, window.Trigger, func() Outcome {
+	return c.exclusively(ctx, key, window.Trigger, func() Outcome {
 		for log := (&reading{}); ; {
 			outcome, _ := c.try(ctx, key, log, choose)
-			if outcome.Kind != Applied || ctx.Err() != nil {
+			if !all || outcome.Kind != Applied || ctx.Err() != nil {
 				return outcome
 			}
 		}
 	})
-}
-
-func keyOf(s session.Session) sessionKey {
-	return sessionKey{s.AppName(), s.UserID(), s.ID()}
-}
-
-// acquire makes the caller the one that compacts the session, and reports
-// whether it had to wait for another.
-func (c *Compactor) acquire(ctx context.Context, key sessionKey) (waited bool, release func(), err error) {
-	for {
-		c.mu.Lock()
-		other := c.busy[key]
-		if other == nil {
-			done := make(chan struct{})
-			c.busy[key] = done
-			c.mu.Unlock()
-			return waited, func() {
-				c.mu.Lock()
-				delete(c.busy, key)
-				c.mu.Unlock()
-				close(done)
-			}, nil
-		}
-		c.mu.Unlock()
-		waited = true
-		select {
-		case <-other:
-		case <-ctx.Done():
-			return waited, nil, ctx.Err()
-		}
-	}
-}
-
-// tryAlone does work that can wait: while another process is at the same
-// session, nothing is done, as its summary would be paid for twice.
-func (c *Compactor) tryAlone(ctx context.Context, key sessionKey, trigger string, work func() Outcome) Outcome {
-	if locker, ok := c.service.(session.CompactionLocker); ok {
-		unlock, ok, err := locker.TryLockCompaction(ctx, key.app, key.user, key.id)
-		switch {
-		case err != nil: // the append finds out all the same
-		case !ok:
-			outcome := Outcome{Kind: Superseded, Reason: reasonElsewhere, Err: session.ErrSuperseded, Trigger: trigger,
-				AppName: key.app, UserID: key.user, SessionID: key.id}
-			c.report(ctx, outcome)
-			return outcome
-		default:
-			defer unlock()
-		}
-	}
-	return work()
-}
-
-// reading is a session as it was read, and what was appended through it since.
-type reading struct {
-	session session.Session // nil until it is read
-	known   time.Time       // of the newest event when it was read
-}
-
-func (c *Compactor) fill(ctx context.Context, key sessionKey, log *reading) (err error) {
-	if log.session != nil {
-		return nil
-	}
-	if log.session, err = c.read(ctx, key); err != nil {
-		log.session = nil
-		return fmt.Errorf("reading the session: %w", err)
-	}
-	if events := log.session.Events(); events.Len() > 0 {
-		log.known = events.At(events.Len() - 1).Timestamp
-	}
-	return nil
 }
 
 // try does one compaction of what choose chooses of a log, which it reads if it
@@ -218,12 +109,7 @@ func (c *Compactor) try(ctx context.Context, key sessionKey, log *reading, choos
 // merged. It reads the session that handle names anew. See MaybeCompact.
 func (c *Compactor) Compact(ctx context.Context, handle session.Session) Outcome {
 	key := keyOf(handle)
-	_, release, err := c.acquire(ctx, key)
-	if err != nil {
-		return failed(err)
-	}
-	defer release()
-	return c.tryAlone(ctx, key, TriggerManual, func() Outcome {
+	return c.exclusively(ctx, key, TriggerManual, func() Outcome {
 		outcome, _ := c.try(ctx, key, &reading{}, c.PlanCompact)
 		return outcome
 	})
@@ -249,27 +135,6 @@ func (c *Compactor) MaxToolOutput() (characters, recent int) {
 		return c.cfg.MaxToolOutput * perToken, c.cfg.EventRetentionSize
 	}
 	return c.cfg.MaxToolOutput * perToken, 10
-}
-
-// Wait waits until every summarizer that was called has returned, also those
-// that MaybeCompact gave up on, or until ctx is done.
-func (c *Compactor) Wait(ctx context.Context) error {
-	for {
-		var call chan struct{}
-		c.mu.Lock()
-		for call = range c.working {
-			break
-		}
-		c.mu.Unlock()
-		if call == nil {
-			return nil
-		}
-		select {
-		case <-call:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 func (c *Compactor) compact(ctx context.Context, key sessionKey, log *reading, choose func([]*session.Event) (Window, bool)) (ended Outcome, stored *session.Event) {
@@ -330,100 +195,6 @@ func (c *Compactor) compact(ctx context.Context, key sessionKey, log *reading, c
 	return outcome, event
 }
 
-// errNotKept says that compaction is of no use: each run would summarize the
-// same events again.
-var errNotKept = errors.New("the session service does not keep EventActions.Compaction: nothing is compacted")
-
-// proveKept finds out, in a service that is not known to do so, whether what
-// was stored is there, the first time that something is.
-func (c *Compactor) proveKept(ctx context.Context, key sessionKey, event *session.Event) error {
-	if _, known := c.service.(session.ConditionalService); known || c.kept.Load() {
-		return nil
-	}
-	now, err := c.read(ctx, key)
-	if err != nil {
-		return nil // not proven, and not refuted
-	}
-	for e := range now.Events().All() {
-		if e.Actions.Compaction.Valid() && e.Actions.Compaction.Text() == event.Actions.Compaction.Text() {
-			c.kept.Store(true)
-			return nil
-		}
-	}
-	c.notKept.Store(true)
-	return errNotKept
-}
-
-// recheck finds out, in a service that does not check it when it appends,
-// whether another compaction was stored since the session was read.
-func (c *Compactor) recheck(ctx context.Context, key sessionKey, read session.Session) error {
-	if _, checks := c.service.(session.ConditionalService); checks {
-		return nil
-	}
-	now, err := c.read(ctx, key)
-	if err != nil {
-		return err
-	}
-	if session.LastCompactionID(now.Events()) != session.LastCompactionID(read.Events()) {
-		return session.ErrSuperseded
-	}
-	return nil
-}
-
-func superseded(err error) Outcome {
-	if !errors.Is(err, session.ErrSuperseded) {
-		return failed(err)
-	}
-	return Outcome{Kind: Superseded, Reason: "another compaction of the session was stored first", Err: err}
-}
-
-// accept returns the text of a summary, or how the compaction ends because it
-// is not fit to stand in for the events.
-func (c *Compactor) accept(ctx context.Context, result SummarizeResult, err error, outcome *Outcome) (*genai.Content, Outcome) {
-	if err != nil {
-		return nil, failed(err)
-	}
-	summary, err := c.rewritten(ctx, prose(result.Content))
-	if err != nil {
-		return nil, failed(err)
-	}
-	if summary == nil {
-		return nil, Outcome{Kind: Declined, Reason: "the summarizer returned no text"}
-	}
-	outcome.TokensAfter = estimateContent(summary)
-	if outcome.TokensAfter >= outcome.TokensBefore {
-		return nil, Outcome{Kind: Declined, Reason: fmt.Sprintf(
-			"the summary is not smaller than what it replaces (%d tokens, %d before)", outcome.TokensAfter, outcome.TokensBefore)}
-	}
-	if limit := c.maxSummary(); outcome.TokensAfter > limit {
-		return nil, Outcome{Kind: Declined, Reason: fmt.Sprintf(
-			"the summary is more than a quarter of TokenThreshold (%d tokens, %d at most)", outcome.TokensAfter, limit)}
-	}
-	return summary, Outcome{}
-}
-
-// rewritten is a summary as the application wants it stored.
-func (c *Compactor) rewritten(ctx context.Context, summary *genai.Content) (_ *genai.Content, err error) {
-	if summary == nil || c.cfg.RewriteSummary == nil {
-		return summary, nil
-	}
-	defer recoverInto(&err, "RewriteSummary")
-	text, err := c.cfg.RewriteSummary(ctx, proseOf(summary))
-	if err != nil {
-		return nil, fmt.Errorf("RewriteSummary: %w", err)
-	}
-	return prose(genai.NewContentFromText(text, genai.RoleModel)), nil
-}
-
-// maxSummary is the most tokens that one summary may have. If it were near the
-// threshold, every prompt would be.
-func (c *Compactor) maxSummary() int {
-	if c.cfg.TokenThreshold == 0 {
-		return 1 << 30
-	}
-	return c.cfg.TokenThreshold / 4
-}
-
 // plan says what is to be compacted next in a log of the session.
 func (c *Compactor) plan(events []*session.Event, key sessionKey) (Window, bool) {
 	if w, ok := c.early(events, key); ok {
@@ -463,158 +234,6 @@ func CreateCompactionEvent(ctx context.Context, w Window, result SummarizeResult
 	return event
 }
 
-// prose is the text of content as the content of a record, or nil if there is
-// none: no thoughts, calls, files or signatures.
-func prose(content *genai.Content) *genai.Content {
-	text := strings.TrimSpace(proseOf(content))
-	if text == "" {
-		return nil
-	}
-	return genai.NewContentFromText(text, genai.RoleModel)
-}
-
-// summarize calls the summarizer in a goroutine of its own, so that one that
-// does not heed ctx holds up nobody but itself.
-func (c *Compactor) summarize(ctx context.Context, s Summarizer, w Window) (SummarizeResult, error) {
-	type answer struct {
-		result SummarizeResult
-		err    error
-	}
-	if err := ctx.Err(); err != nil {
-		return SummarizeResult{}, err // no model call is worth it any more
-	}
-	// The summarizer gets copies, and no more than what it is to read.
-	given := material{all: make([]*session.Event, len(w.Events))}
-	for i, e := range w.Events {
-		given.all[i] = givenCopy(e)
-		if slices.Contains(w.Seen, e) {
-			given.seen = append(given.seen, given.all[i])
-		}
-	}
-	timeout := c.cfg.Timeout
-	if timeout == 0 {
-		timeout = DefaultTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	answers, returned := make(chan answer, 1), make(chan struct{})
-	c.mu.Lock()
-	c.working[returned] = true
-	c.mu.Unlock()
-	go func() {
-		defer func() {
-			c.mu.Lock()
-			delete(c.working, returned)
-			c.mu.Unlock()
-			close(returned)
-		}()
-		var a answer
-		defer func() { answers <- a }()
-		defer recoverInto(&a.err, "the summarizer")
-		a.result, a.err = summarizeWith(ctx, s, given)
-	}()
-	select {
-	case a := <-answers:
-		return a.result, a.err
-	case <-ctx.Done():
-		return SummarizeResult{}, fmt.Errorf("the summarizer did not return in time: %w", ctx.Err())
-	}
-}
-
-// givenCopy is an event as a summarizer is given it. A summary has its text as
-// content, for summarizers that know nothing of records.
-func givenCopy(e *session.Event) *session.Event {
-	given := e.Clone()
-	if record := given.Actions.Compaction; record != nil {
-		given.Author, given.Content = "model", record.CompactedContent
-		given.Timestamp = record.Start()
-	}
-	return given
-}
-
-// recoverInto turns a panic into an error.
-func recoverInto(err *error, who string) {
-	if value := recover(); value != nil {
-		slog.Error("compaction: "+who+" panicked", "panic", value, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("%s panicked: %v", who, value)
-	}
-}
-
-// selection says how large the next window of a session may be. After each try
-// in a row that stored nothing it lets twice as many new invocations pass
-// before the next, so that a summarizer that fails is not paid on every turn,
-// and one whose summary was too large gets more to summarize.
-func (c *Compactor) selection(key sessionKey) selection {
-	failed := c.failedTries(key, TriggerSlidingWindow)
-	need := c.cfg.CompactionInterval
-	if failed.n > 0 {
-		need = failed.waiting + c.cfg.CompactionInterval<<min(failed.n-1, maxDoublings)
-	}
-	s := selection{need: need, take: need, overlap: c.cfg.OverlapSize}
-	if b, ok := c.cfg.Summarizer.(budgeted); ok {
-		total, perToolPart := b.inputBudget()
-		if s.budget = total; total > 0 {
-			s.size = func(e *session.Event) int {
-				return utf8.RuneCountInString(transcript([]*session.Event{e}, 0, perToolPart))
-			}
-		}
-	}
-	return s
-}
-
-// rollupSize is the number of summaries to merge next. After tries that stored
-// nothing it is larger, as that of a window.
-func (c *Compactor) rollupSize(key sessionKey) int {
-	failed := c.failedTries(key, TriggerRollup)
-	if failed.n == 0 {
-		return fanOut
-	}
-	return failed.waiting + fanOut<<min(failed.n-1, maxDoublings)
-}
-
-func (c *Compactor) failedTries(key sessionKey, trigger string) tries {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.tries[tryKey{key, trigger}]
-}
-
-const (
-	// maxDoublings bounds the distance between tries to 16 intervals.
-	maxDoublings = 4
-	// maxTries bounds the sessions whose failures are remembered.
-	maxTries = 4096
-)
-
-// remember counts tries that the summarizer failed, so that it is not asked
-// again at once.
-func (c *Compactor) remember(session sessionKey, o Outcome) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key, unpaid := tryKey{session, o.Trigger}, tryKey{session, unpaidRollups}
-	if len(c.tries) >= maxTries {
-		clear(c.tries)
-	}
-	extract := o.Kind == Applied && o.extract
-	switch {
-	case extract && o.Trigger == TriggerRollup:
-		t := c.tries[unpaid]
-		if o.fellBack {
-			t = tries{n: t.n + 1, waiting: 1 << min(t.n, maxDoublings)}
-		} else {
-			t.waiting--
-		}
-		c.tries[unpaid] = t
-		delete(c.tries, key)
-	case o.Kind == Declined, o.Kind == Failed, o.fellBack:
-		c.tries[key] = tries{n: c.tries[key].n + 1, waiting: o.waiting}
-	case o.Kind == Applied && !extract, o.Kind == Superseded:
-		delete(c.tries, key)
-		if o.Trigger == TriggerRollup {
-			delete(c.tries, unpaid)
-		}
-	}
-}
-
 func (c *Compactor) report(ctx context.Context, outcome Outcome) {
 	switch {
 	case outcome.Kind == NothingToDo:
@@ -634,12 +253,4 @@ func (c *Compactor) report(ctx context.Context, outcome Outcome) {
 		}
 	}()
 	c.cfg.OnOutcome(outcome)
-}
-
-func eventsOf(s session.Session) []*session.Event {
-	events := make([]*session.Event, 0, s.Events().Len())
-	for e := range s.Events().All() {
-		events = append(events, e)
-	}
-	return events
 }
