@@ -232,18 +232,17 @@ func TestTransfersThatFail(t *testing.T) {
 
 // TestAgentsThatOnlyHandOver end with an error, and not never.
 func TestAgentsThatOnlyHandOver(t *testing.T) {
-	pingpong := func(to string) modeltest.Turn { return handOver(to) }
 	var ping, pong []modeltest.Turn
-	for range 600 {
-		ping, pong = append(ping, pingpong("pong")), append(pong, pingpong("ping"))
+	for range 20 {
+		ping, pong = append(ping, handOver("pong")), append(pong, handOver("ping"))
 	}
-	root := newAgent(t, llmagent.Config{
+	root := llmagent.Config{
 		Name: "ping", Model: modeltest.NewScript(ping...),
 		SubAgents: []agent.Agent{newAgent(t, llmagent.Config{Name: "pong", Model: modeltest.NewScript(pong...)})},
-	})
-	got := talk(t, root, "hi")
-	if last := got[len(got)-1]; !strings.Contains(last, agent.ErrMaxLLMCalls.Error()) || len(got) != 1001 {
-		t.Errorf("%d events, the last %s", len(got), last)
+	}
+	got, _, err := play(t, root, agent.RunConfig{MaxLLMCalls: 20})
+	if !errors.Is(err, agent.ErrMaxLLMCalls) || len(got) != 40 {
+		t.Errorf("%d events, error %v", len(got), err)
 	}
 }
 
