@@ -44,6 +44,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/artifact"
 	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/internal/clone"
@@ -103,6 +104,9 @@ func New(cfg Config) (*Runner, error) {
 	parents, err := agent.Parents(cfg.Agent)
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
+	}
+	if llm, ok := cfg.Agent.(interface{ Mode() llmagent.Mode }); ok && llm.Mode() != llmagent.ModeUnset && llm.Mode() != llmagent.ModeChat {
+		return nil, fmt.Errorf("runner: the root agent %q is of Mode %q: nobody would call it", cfg.Agent.Name(), llm.Mode())
 	}
 	r := &Runner{cfg: cfg, parents: parents, plugins: slices.Clone(cfg.PluginConfig.Plugins)}
 	if cfg.CompactionConfig != nil {
@@ -326,6 +330,7 @@ func (r *Runner) storeMessage(run agent.InvocationContext, options runOptions) (
 	}
 	event := session.NewEvent(run, run.InvocationID())
 	event.Author = "user"
+	event.IsolationScope = r.scopeOf(run.Session().Events(), msg)
 	if msg != nil && run.RunConfig().SaveInputBlobsAsArtifacts {
 		saved, err := saveBlobs(agent.NewCallbackContext(run, &event.Actions), msg)
 		if err != nil {

@@ -56,8 +56,8 @@ func (f *flow) addTools(ctx agent.Context, req *model.LLMRequest) (map[string]to
 
 // runTools runs the calls, all at the same time, and returns the event with
 // their results in the order of the calls, and their actions; nil if there are
-// none. confirmed are the user's answers to what the tools asked, by call ID.
-func (f *flow) runTools(ctx agent.InvocationContext, calls []*genai.FunctionCall, confirmed map[string]*toolconfirmation.ToolConfirmation, tools map[string]tool.Tool) *session.Event {
+// none.
+func (f *flow) runTools(ctx agent.InvocationContext, calls []*genai.FunctionCall, confirmed confirmations, tools map[string]tool.Tool) *session.Event {
 	if len(calls) == 0 {
 		return nil
 	}
