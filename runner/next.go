@@ -4,6 +4,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/session"
 )
 
@@ -12,13 +13,16 @@ type transferring interface {
 	TransfersToParent() bool
 }
 
-// next is the agent that goes on with the session: the one that made the call
-// that msg answers, or else the one that spoke last, if it can hand over to
+// next is the agent that goes on with the session: the one that gave out a task
+// that waits for the user; the one that made the call that msg answers; or else the one that spoke last, if it can hand over to
 // the agents above it; the root agent otherwise.
 func (r *Runner) next(events session.Events, msg *genai.Content) agent.Agent {
 	root := r.cfg.Agent
 	if _, ok := root.(transferring); !ok || len(root.SubAgents()) == 0 {
 		return root
+	}
+	if coordinator, _ := llmagent.OpenTask(root, events); coordinator != nil {
+		return coordinator
 	}
 	if call := calledBy(events, msg); call != nil {
 		if a := root.FindAgent(call.Author); a != nil {
@@ -35,6 +39,16 @@ func (r *Runner) next(events session.Events, msg *genai.Content) agent.Agent {
 		}
 	}
 	return root
+}
+
+// scopeOf is the isolation scope of msg: that of the call that it answers, or
+// of the task that waits for the user.
+func (r *Runner) scopeOf(events session.Events, msg *genai.Content) string {
+	if call := calledBy(events, msg); call != nil {
+		return call.IsolationScope
+	}
+	_, scope := llmagent.OpenTask(r.cfg.Agent, events)
+	return scope
 }
 
 // canReturn reports whether the conversation can get from a back to the root,

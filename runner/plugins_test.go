@@ -16,6 +16,7 @@ import (
 
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/agent/llmagent"
+	"github.com/recap-adk/recap/artifact"
 	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/model/modeltest"
@@ -483,4 +484,97 @@ func TestClosePlugins(t *testing.T) {
 			t.Errorf("closed %d times, error %v", closed, err)
 		}
 	})
+}
+
+// TestEverybodyWrites: two plugins, the agent's callbacks and its tool add to
+// one value of the state, and save one artifact, in one turn. Each sees what
+// those before it wrote, and what was written is in the delta of the event that
+// it led to.
+func TestEverybodyWrites(t *testing.T) {
+	writes := func(ctx agent.Context, who, where string) error {
+		trail, err := ctx.State().Get("trail")
+		if errors.Is(err, session.ErrStateKeyNotExist) {
+			trail, err = "", nil
+		}
+		if err == nil {
+			err = ctx.State().Set("trail", fmt.Sprintf("%v%s %s\n", trail, who, where))
+		}
+		if err == nil {
+			_, err = ctx.Artifacts().Save(ctx, "log", genai.NewPartFromText(who))
+		}
+		return err
+	}
+	aroundAgent := func(who, where string) func(agent.Context) (*genai.Content, error) {
+		return func(ctx agent.Context) (*genai.Content, error) { return nil, writes(ctx, who, where) }
+	}
+	beforeModel := func(who string) llmagent.BeforeModelCallback {
+		return func(ctx agent.Context, _ *model.LLMRequest) (*model.LLMResponse, error) {
+			return nil, writes(ctx, who, "before model")
+		}
+	}
+	afterModel := func(who string) llmagent.AfterModelCallback {
+		return func(ctx agent.Context, _ *model.LLMResponse, _ error) (*model.LLMResponse, error) {
+			return nil, writes(ctx, who, "after model")
+		}
+	}
+	beforeTool := func(who string) llmagent.BeforeToolCallback {
+		return func(ctx agent.Context, _ tool.Tool, _ map[string]any) (map[string]any, error) {
+			return nil, writes(ctx, who, "before tool")
+		}
+	}
+	afterTool := func(who string) llmagent.AfterToolCallback {
+		return func(ctx agent.Context, _ tool.Tool, _, _ map[string]any, _ error) (map[string]any, error) {
+			return nil, writes(ctx, who, "after tool")
+		}
+	}
+	var plugins []*plugin.Plugin
+	for _, who := range []string{"p", "q"} {
+		plugins = append(plugins, newPlugin(t, plugin.Config{
+			Name: who, BeforeAgentCallback: aroundAgent(who, "before agent"), AfterAgentCallback: aroundAgent(who, "after agent"),
+			BeforeModelCallback: beforeModel(who), AfterModelCallback: afterModel(who),
+			BeforeToolCallback: beforeTool(who), AfterToolCallback: afterTool(who),
+		}))
+	}
+	works, err := functiontool.New(functiontool.Config{Name: "t"}, func(ctx agent.Context, _ struct{}) (string, error) {
+		return "ok", writes(ctx, "t", "")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := llmagent.New(llmagent.Config{
+		Name: "agent", Model: callThenAnswer{}, Tools: []tool.Tool{works},
+		BeforeAgentCallbacks: []agent.BeforeAgentCallback{aroundAgent("a", "before agent")},
+		AfterAgentCallbacks:  []agent.AfterAgentCallback{aroundAgent("a", "after agent")},
+		BeforeModelCallbacks: []llmagent.BeforeModelCallback{beforeModel("a")},
+		AfterModelCallbacks:  []llmagent.AfterModelCallback{afterModel("a")},
+		BeforeToolCallbacks:  []llmagent.BeforeToolCallback{beforeTool("a")},
+		AfterToolCallbacks:   []llmagent.AfterToolCallback{afterTool("a")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := session.InMemoryService()
+	r := newRunner(t, runner.Config{
+		Agent: a, SessionService: service, ArtifactService: artifact.InMemoryService(), PluginConfig: withPlugins(plugins...),
+	})
+	for _, err := range r.Run(t.Context(), "ada", "s1", genai.NewContentFromText("hi", genai.RoleUser), agent.RunConfig{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var before string
+	var got []string
+	for _, e := range events(t, service, "s1")[1:] {
+		trail := fmt.Sprint(e.Actions.StateDelta["trail"])
+		added := strings.ReplaceAll(strings.TrimSpace(strings.TrimPrefix(trail, before)), "\n", ", ")
+		got = append(got, fmt.Sprintf("%s; version %d", added, e.Actions.ArtifactDelta["log"]))
+		before = trail
+	}
+	equal(t, "what each event adds", got,
+		"p before agent, q before agent, a before agent; version 3",
+		"p before model, q before model, a before model, p after model, q after model, a after model; version 9",
+		"p before tool, q before tool, a before tool, t , p after tool, q after tool, a after tool; version 16",
+		"p before model, q before model, a before model, p after model, q after model, a after model; version 22",
+		"p after agent, q after agent, a after agent; version 25",
+	)
 }

@@ -24,6 +24,13 @@
 // a process that is killed, loses nothing that it has seen. What is compacted
 // after a run, and when, is told in package compaction; nothing of it delays a
 // run or makes it fail.
+//
+// In a tree of agents the one that spoke last goes on with the next message, if
+// it could hand over to those above it, and the root agent otherwise. A message
+// that answers a call goes to the agent that made the call.
+//
+// Streams in both directions, as for voice, are not supported: there is no
+// RunLive.
 package runner
 
 import (
@@ -37,6 +44,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/artifact"
 	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/internal/clone"
@@ -96,6 +104,9 @@ func New(cfg Config) (*Runner, error) {
 	parents, err := agent.Parents(cfg.Agent)
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
+	}
+	if llm, ok := cfg.Agent.(interface{ Mode() llmagent.Mode }); ok && llm.Mode() != llmagent.ModeUnset && llm.Mode() != llmagent.ModeChat {
+		return nil, fmt.Errorf("runner: the root agent %q is of Mode %q: nobody would call it", cfg.Agent.Name(), llm.Mode())
 	}
 	r := &Runner{cfg: cfg, parents: parents, plugins: slices.Clone(cfg.PluginConfig.Plugins)}
 	if cfg.CompactionConfig != nil {
@@ -189,7 +200,7 @@ func (r *Runner) Run(ctx context.Context, userID, sessionID string, msg *genai.C
 			yield(nil, err)
 			return
 		}
-		first, err := r.storeMessage(run, options)
+		run, first, err := r.storeMessage(run, options)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -251,6 +262,9 @@ func (r *Runner) events(run agent.InvocationContext) iter.Seq2[*session.Event, e
 func (r *Runner) begin(ctx context.Context, userID, sessionID string, msg *genai.Content, cfg agent.RunConfig) (agent.InvocationContext, error) {
 	if r.background.isClosed() {
 		return nil, ErrClosed
+	}
+	if m := cfg.StreamingMode; m != "" && m != agent.StreamingModeNone && m != agent.StreamingModeSSE {
+		return nil, fmt.Errorf("runner: there is no StreamingMode %q", m)
 	}
 	s, err := r.session(ctx, userID, sessionID)
 	if err != nil {
@@ -338,22 +352,48 @@ func (r *Runner) read(ctx context.Context, userID, sessionID string) (session.Se
 	return got.Session, nil
 }
 
-// storeMessage stores what the user says, and the state that comes with it.
-func (r *Runner) storeMessage(run agent.InvocationContext, options runOptions) (*session.Event, error) {
+// storeMessage stores what the user says, and the state that comes with it. The
+// run that it returns has the message as it is stored.
+func (r *Runner) storeMessage(run agent.InvocationContext, options runOptions) (agent.InvocationContext, *session.Event, error) {
 	msg := run.UserContent()
 	if msg == nil && len(options.stateDelta) == 0 {
-		return nil, nil
+		return run, nil, nil
 	}
 	event := session.NewEvent(run, run.InvocationID())
 	event.Author = "user"
+	event.IsolationScope = r.scopeOf(run.Session().Events(), msg)
+	if msg != nil && run.RunConfig().SaveInputBlobsAsArtifacts {
+		saved, err := saveBlobs(agent.NewCallbackContext(run, &event.Actions), msg)
+		if err != nil {
+			return nil, nil, fmt.Errorf("runner: a file of the user's message: %w", err)
+		}
+		msg = saved
+		run = run.WithICDelta(&agent.InvocationContextDelta{UserContent: &msg})
+	}
 	event.Content = clone.Of(msg)
 	if len(options.stateDelta) > 0 {
 		event.Actions.StateDelta = clone.Of(options.stateDelta)
 	}
 	if err := r.append(run, event); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return event, nil
+	return run, event, nil
+}
+
+// saveBlobs saves the files in msg and returns it with a text in place of each.
+func saveBlobs(ctx agent.Context, msg *genai.Content) (*genai.Content, error) {
+	saved := &genai.Content{Role: msg.Role}
+	for i, part := range msg.Parts {
+		if part != nil && part.InlineData != nil {
+			name := fmt.Sprintf("artifact_%s_%d", ctx.InvocationID(), i)
+			if _, err := ctx.Artifacts().Save(ctx, name, part); err != nil {
+				return nil, err
+			}
+			part = &genai.Part{Text: fmt.Sprintf("[A file of type %s, saved as the artifact %q.]", part.InlineData.MIMEType, name)}
+		}
+		saved.Parts = append(saved.Parts, part)
+	}
+	return saved, nil
 }
 
 // store stores an event of the agent as the plugins want it. The event becomes

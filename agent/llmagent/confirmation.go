@@ -11,6 +11,9 @@ import (
 	"github.com/recap-adk/recap/tool/toolconfirmation"
 )
 
+// confirmations are the user's answers to what tools asked, by call ID.
+type confirmations map[string]*toolconfirmation.ToolConfirmation
+
 // question is the event that puts to the user what tools asked, or nil.
 func (f *flow) question(ctx agent.InvocationContext, calls []*genai.FunctionCall, answer *session.Event) *session.Event {
 	event := f.newEvent(ctx)
@@ -45,7 +48,10 @@ func (f *flow) resume(ctx agent.InvocationContext, yield yieldFunc) bool {
 		yield(nil, err)
 		return false
 	}
-	answer := f.runTools(ctx, calls, confirmed, tools)
+	answer, ok := f.runDelegating(ctx, calls, confirmed, tools, yield)
+	if !ok {
+		return false
+	}
 	if err := ctx.Err(); err != nil {
 		yield(nil, err)
 		return false
@@ -63,8 +69,8 @@ func (f *flow) resume(ctx agent.InvocationContext, yield yieldFunc) bool {
 // the user's message of this invocation, with the answers by call ID. The calls
 // are those of the log, whatever the client says, and a question is answered
 // once.
-func (f *flow) confirmed(ctx agent.InvocationContext) (calls []*genai.FunctionCall, answers map[string]*toolconfirmation.ToolConfirmation) {
-	answers = map[string]*toolconfirmation.ToolConfirmation{}
+func (f *flow) confirmed(ctx agent.InvocationContext) (calls []*genai.FunctionCall, answers confirmations) {
+	answers = confirmations{}
 	asked := map[string]*genai.FunctionCall{} // open questions, by their ID
 	for e := range ctx.Session().Events().All() {
 		if e.Content == nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -50,7 +51,7 @@ type yieldFunc func(*session.Event, error) bool
 
 func (f *flow) run(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		if !f.resume(ctx, yield) {
+		if !f.resume(ctx, yield) || !f.resumeTask(ctx, yield) {
 			return
 		}
 		for {
@@ -61,7 +62,7 @@ func (f *flow) run(ctx agent.InvocationContext) iter.Seq2[*session.Event, error]
 			case last.Actions.TransferToAgent != "":
 				transfer(ctx, last.Actions.TransferToAgent, yield)
 				return
-			case last.IsFinalResponse():
+			case last.IsFinalResponse() || f.waiting(ctx) != nil:
 				return
 			}
 		}
@@ -91,7 +92,7 @@ func (f *flow) step(ctx agent.InvocationContext, yield yieldFunc) (last *session
 			continue
 		}
 		last = event
-		if err := f.checkAnswer(event); err != nil {
+		if err := f.checkAnswer(ctx, event); err != nil {
 			yield(nil, err)
 			return nil, false
 		}
@@ -111,12 +112,18 @@ func (f *flow) step(ctx agent.InvocationContext, yield yieldFunc) (last *session
 // answers are the events that follow from the calls in event.
 func (f *flow) answers(ctx agent.InvocationContext, event *session.Event, tools map[string]tool.Tool) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
-		answer := f.runTools(ctx, callsOf(event), nil, tools)
-		if answer == nil {
+		if len(callsOf(event)) == 0 {
+			return
+		}
+		answer, ok := f.runDelegating(ctx, callsOf(event), nil, tools, yield)
+		if !ok {
 			return
 		}
 		if err := ctx.Err(); err != nil {
 			yield(nil, err)
+			return
+		}
+		if answer == nil {
 			return
 		}
 		if question := f.question(ctx, callsOf(event), answer); question != nil && !yield(question, nil) {
@@ -164,7 +171,10 @@ func (f *flow) build(ctx agent.InvocationContext) (*model.LLMRequest, map[string
 	if err != nil {
 		return nil, nil, err
 	}
-	instruct(req, f.addOwnTools(ctx, req, tools))
+	if texts, err = f.addOwnTools(ctx, req, tools); err != nil {
+		return nil, nil, err
+	}
+	instruct(req, texts)
 	return req, tools, nil
 }
 
@@ -209,7 +219,11 @@ func (f *flow) contents(ctx agent.InvocationContext) []*genai.Content {
 		opts.Compacted = true
 		opts.MaxToolOutput, opts.RecentEvents = compactor.MaxToolOutput()
 	}
-	return icontext.Contents(events, opts)
+	contents := icontext.Contents(events, opts)
+	if asked := request(events, ctx.IsolationScope()); asked != nil {
+		contents = slices.Insert(contents, 0, asked)
+	}
+	return contents
 }
 
 // responses are what the model, or a callback in its place, answers.
@@ -320,7 +334,7 @@ func (f *flow) event(ctx agent.InvocationContext, response *model.LLMResponse, a
 			event.LongRunningToolIDs = append(event.LongRunningToolIDs, call.ID)
 		}
 	}
-	if f.cfg.OutputKey != "" && f.checkAnswer(event) == nil && event.IsFinalResponse() && event.Content != nil && len(event.LongRunningToolIDs) == 0 {
+	if f.cfg.OutputKey != "" && !f.isTask(ctx) && f.checkAnswer(ctx, event) == nil && event.IsFinalResponse() && event.Content != nil && len(event.LongRunningToolIDs) == 0 {
 		event.Actions.StateDelta[f.cfg.OutputKey] = answerText(event.Content)
 	}
 	return event

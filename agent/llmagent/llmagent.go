@@ -32,6 +32,10 @@
 //		Name: "desk", Model: llm, SubAgents: []agent.Agent{booking, complaints},
 //	})
 //
+// A sub-agent of ModeSingleTurn or ModeTask is called like a tool instead. It
+// sees the request and its own events only. A task may put questions to the
+// user: until it is finished, the user's messages are for it.
+//
 // # Structured answers
 //
 // With OutputSchema the final answer is JSON that fits the schema. Where the
@@ -143,6 +147,10 @@ type Config struct {
 	// OutputKey, if set, is the state key under which the text of the final
 	// answer is stored.
 	OutputKey string
+
+	// Mode says how the agent right above this one uses it. The root agent is
+	// a chat agent.
+	Mode Mode
 }
 
 // New returns the agent that cfg describes.
@@ -152,6 +160,9 @@ func New(cfg Config) (agent.Agent, error) {
 	}
 	if c := cfg.IncludeContents; c != "" && c != IncludeContentsDefault && c != IncludeContentsNone {
 		return nil, fmt.Errorf("llmagent %q: IncludeContents is %q", cfg.Name, c)
+	}
+	if m := cfg.Mode; !slices.Contains([]Mode{ModeUnset, ModeChat, ModeTask, ModeSingleTurn}, m) {
+		return nil, fmt.Errorf("llmagent %q: Mode is %q", cfg.Name, m)
 	}
 	cfg.Tools = slices.Clone(cfg.Tools)
 	if _, err := toolsByName(cfg.Tools); err != nil {
@@ -213,6 +224,9 @@ func (a *llmAgent) InputSchema() *genai.Schema { return a.cfg.InputSchema }
 
 // OutputSchema is what its answers fit, not to be changed; nil is any text.
 func (a *llmAgent) OutputSchema() *genai.Schema { return a.cfg.OutputSchema }
+
+// Mode is how the agent above it uses it.
+func (a *llmAgent) Mode() Mode { return a.cfg.Mode }
 
 // TransfersToParent reports whether it may hand over to the agent above it. An
 // agent without this method cannot hand over to others.

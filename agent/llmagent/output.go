@@ -22,33 +22,47 @@ var ErrInvalidOutput = errors.New("the answer does not fit OutputSchema")
 
 const (
 	answerTool        = "set_model_response"
+	taskInstruction   = "You were given a task. Ask the user for what you need, and call " + finishTool + " as soon as it is done."
 	answerInstruction = "Give your final answer by calling " + answerTool + ", and not as text. Use your other tools before, as you need them."
 )
 
 // addOwnTools declares the tools that the agent has of itself, and returns what
 // its model must be told of them. A model that has functions to call is not
 // asked for JSON: most providers take only one of both.
-func (f *flow) addOwnTools(ctx agent.InvocationContext, req *model.LLMRequest, tools map[string]tool.Tool) (texts []string) {
+func (f *flow) addOwnTools(ctx agent.InvocationContext, req *model.LLMRequest, tools map[string]tool.Tool) (texts []string, err error) {
+	var own []tool.Function
 	if targets := f.targets(ctx); len(targets) > 0 {
 		texts = append(texts, f.transferInstruction(targets, ctx.Invocation().Parent(f.cfg.Name)))
-		declare(req, tools, handOver{targets})
+		own = append(own, handOver{targets})
+	}
+	if self := findAgent(ctx, f.cfg.Name); self != nil {
+		for _, sub := range self.SubAgents() {
+			if isDelegate(sub) {
+				own = append(own, &delegation{sub: asLLM(sub)})
+			}
+		}
 	}
 	switch {
+	case f.isTask(ctx):
+		own = append(own, finishTask{f})
+		texts = append(texts, taskInstruction)
 	case f.output == nil:
-	case len(req.Config.Tools) == 0:
+	case len(req.Config.Tools) == 0 && len(own) == 0:
 		req.Config.ResponseSchema = f.cfg.OutputSchema
 		req.Config.ResponseMIMEType = "application/json"
 	default:
-		declare(req, tools, newStructuredAnswer(f.cfg.OutputSchema, f.output))
+		own = append(own, newStructuredAnswer(f.cfg.OutputSchema, f.output))
 		texts = append(texts, answerInstruction)
 	}
-	return texts
-}
-
-func declare(req *model.LLMRequest, tools map[string]tool.Tool, t tool.Function) {
-	tools[t.Name()] = t
-	req.Tools[t.Name()] = t
-	req.Config.Tools = append(req.Config.Tools, &genai.Tool{FunctionDeclarations: []*genai.FunctionDeclaration{t.Declaration()}})
+	for _, t := range own {
+		if tools[t.Name()] != nil {
+			return nil, fmt.Errorf("agent %q: the tool %q has the name of one that the agent has of itself", f.cfg.Name, t.Name())
+		}
+		tools[t.Name()] = t
+		req.Tools[t.Name()] = t
+		req.Config.Tools = append(req.Config.Tools, &genai.Tool{FunctionDeclarations: []*genai.FunctionDeclaration{t.Declaration()}})
+	}
+	return texts, nil
 }
 
 // structuredAnswer is the tool by which a model gives an answer that fits a
@@ -61,12 +75,8 @@ type structuredAnswer struct {
 }
 
 func newStructuredAnswer(s *genai.Schema, checker *schema.Checker) *structuredAnswer {
-	a := &structuredAnswer{parameters: s, checker: checker}
-	if a.wrapped = !strings.EqualFold(string(s.Type), string(genai.TypeObject)); a.wrapped {
-		a.parameters = &genai.Schema{
-			Type: genai.TypeObject, Properties: map[string]*genai.Schema{"result": s}, Required: []string{"result"},
-		}
-	}
+	a := &structuredAnswer{checker: checker}
+	a.parameters, a.wrapped = wrapped(s, "result")
 	return a
 }
 
@@ -110,8 +120,8 @@ func (f *flow) structured(ctx agent.InvocationContext, tools map[string]tool.Too
 }
 
 // checkAnswer checks a final answer that was given as text.
-func (f *flow) checkAnswer(event *session.Event) error {
-	if f.output == nil || event.Content == nil || event.ErrorCode != "" || !event.IsFinalResponse() || len(event.LongRunningToolIDs) > 0 {
+func (f *flow) checkAnswer(ctx agent.InvocationContext, event *session.Event) error {
+	if f.output == nil || f.isTask(ctx) || event.Content == nil || event.ErrorCode != "" || !event.IsFinalResponse() || len(event.LongRunningToolIDs) > 0 {
 		return nil
 	}
 	text := answerText(event.Content)

@@ -56,8 +56,8 @@ func (f *flow) addTools(ctx agent.Context, req *model.LLMRequest) (map[string]to
 
 // runTools runs the calls, all at the same time, and returns the event with
 // their results in the order of the calls, and their actions; nil if there are
-// none. confirmed are the user's answers to what the tools asked, by call ID.
-func (f *flow) runTools(ctx agent.InvocationContext, calls []*genai.FunctionCall, confirmed map[string]*toolconfirmation.ToolConfirmation, tools map[string]tool.Tool) *session.Event {
+// none.
+func (f *flow) runTools(ctx agent.InvocationContext, calls []*genai.FunctionCall, confirmed confirmations, tools map[string]tool.Tool) *session.Event {
 	if len(calls) == 0 {
 		return nil
 	}
@@ -96,7 +96,14 @@ func (f *flow) runTools(ctx agent.InvocationContext, calls []*genai.FunctionCall
 
 // runTool answers one call. What goes wrong is the answer: the model can act on
 // it.
-func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[string]tool.Tool) map[string]any {
+func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[string]tool.Tool) (result map[string]any) {
+	defer func() {
+		if value := recover(); value != nil {
+			// The stack is for the log: the model has no use for it.
+			slog.ErrorContext(ctx, "a tool panicked", "tool", call.Name, "panic", value, "stack", string(debug.Stack()))
+			result = failure(fmt.Errorf("tool %q panicked: %v", call.Name, value))
+		}
+	}()
 	t, ok := tools[call.Name].(tool.Function)
 	if !ok {
 		return failure(fmt.Errorf("there is no tool %q; there are: %s", call.Name, strings.Join(slices.Sorted(maps.Keys(tools)), ", ")))
@@ -123,13 +130,6 @@ func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[st
 
 // callTool runs the tool with the callbacks around it.
 func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any) (result map[string]any, err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			// The stack is for the log: the model has no use for it.
-			slog.ErrorContext(ctx, "a tool panicked", "tool", t.Name(), "panic", value, "stack", string(debug.Stack()))
-			err = fmt.Errorf("tool %q panicked: %v", t.Name(), value)
-		}
-	}()
 	for _, callback := range callbacks(ctx, plugin.BeforeToolCallback, f.cfg.BeforeToolCallbacks) {
 		if result, err = callback(ctx, t, args); result != nil || err != nil {
 			break

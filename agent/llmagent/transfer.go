@@ -2,6 +2,7 @@ package llmagent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"google.golang.org/genai"
@@ -44,12 +45,13 @@ func (f *flow) checkTransfer(ctx agent.Context) error {
 
 // targets are the agents that this one may hand over to: those below it, then
 // the one above it and those beside it, if that is an agent of this package.
+// Those that are called as tools take no part.
 func (f *flow) targets(ctx agent.InvocationContext) []agent.Agent {
 	self := findAgent(ctx, f.cfg.Name)
-	if self == nil {
+	if self == nil || ctx.IsolationScope() != "" {
 		return nil
 	}
-	targets := self.SubAgents()
+	targets := slices.DeleteFunc(self.SubAgents(), isDelegate)
 	parent := asLLM(ctx.Invocation().Parent(f.cfg.Name))
 	if parent == nil {
 		return targets
@@ -59,7 +61,7 @@ func (f *flow) targets(ctx agent.InvocationContext) []agent.Agent {
 	}
 	if !f.cfg.DisallowTransferToPeers {
 		for _, peer := range parent.SubAgents() {
-			if peer.Name() != f.cfg.Name {
+			if peer.Name() != f.cfg.Name && !isDelegate(peer) {
 				targets = append(targets, peer)
 			}
 		}

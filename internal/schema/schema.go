@@ -74,11 +74,11 @@ func convert(s *genai.Schema) (*jsonschema.Schema, error) {
 		if !ok {
 			return nil, fmt.Errorf("there is no type %q", s.Type)
 		}
-		to.Types = []string{name}
+		to.Type = name
 	}
 	nullable := s.Nullable != nil && *s.Nullable
-	if nullable && to.Types != nil {
-		to.Types = append(to.Types, "null")
+	if nullable && to.Type != "" {
+		to.Type, to.Types = "", []string{to.Type, "null"}
 	}
 	for _, value := range s.Enum {
 		to.Enum = append(to.Enum, value)

@@ -1,0 +1,78 @@
+package runner_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/genai"
+
+	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/agent/llmagent"
+	"github.com/recap-adk/recap/artifact"
+	"github.com/recap-adk/recap/model/modeltest"
+	"github.com/recap-adk/recap/runner"
+	"github.com/recap-adk/recap/session"
+)
+
+// TestSaveInputBlobsAsArtifacts: files of the user's message are saved, and
+// the model is told their names.
+func TestSaveInputBlobsAsArtifacts(t *testing.T) {
+	message := genai.NewContentFromParts([]*genai.Part{
+		genai.NewPartFromText("Look:"), genai.NewPartFromBytes([]byte("abc"), "image/png"),
+	}, genai.RoleUser)
+	service, artifacts := session.InMemoryService(), artifact.InMemoryService()
+	llm := modeltest.NewScript(modeltest.Text("nice"), modeltest.Text("nice"))
+	a, err := llmagent.New(llmagent.Config{Name: "agent", Model: llm})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner(t, runner.Config{Agent: a, SessionService: service, ArtifactService: artifacts})
+	for _, cfg := range []agent.RunConfig{{}, {SaveInputBlobsAsArtifacts: true}} {
+		for _, err := range r.Run(t.Context(), "ada", "s1", message, cfg) {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if message.Parts[1].InlineData == nil {
+		t.Error("the caller's message was changed")
+	}
+	all := events(t, service, "s1")
+	plain, saved := all[0], all[2]
+	if plain.Content.Parts[1].InlineData == nil || len(plain.Actions.ArtifactDelta) > 0 {
+		t.Errorf("saved without being asked for: %v", plain.Actions.ArtifactDelta)
+	}
+	name := fmt.Sprintf("artifact_%s_1", saved.InvocationID)
+	if saved.Actions.ArtifactDelta[name] != 1 || len(saved.Actions.ArtifactDelta) != 1 {
+		t.Errorf("artifacts %v, want %s", saved.Actions.ArtifactDelta, name)
+	}
+	loaded, err := artifacts.Load(t.Context(), &artifact.LoadRequest{AppName: "app", UserID: "ada", SessionID: "s1", FileName: name})
+	if err != nil || string(loaded.Part.InlineData.Data) != "abc" {
+		t.Errorf("loaded %v, %v", loaded, err)
+	}
+	prompt := texts(llm.Requests()[1])
+	want := fmt.Sprintf("[A file of type image/png, saved as the artifact %q.]", name)
+	if !slices.ContainsFunc(prompt, func(text string) bool { return strings.Contains(text, want) }) {
+		t.Errorf("prompt %q, want %s", prompt, want)
+	}
+
+	without := newRunner(t, runner.Config{Agent: says(t, "hello")})
+	for _, err = range without.Run(t.Context(), "ada", "s1", message, agent.RunConfig{SaveInputBlobsAsArtifacts: true}) {
+	}
+	if !errors.Is(err, agent.ErrNoArtifactService) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestUnknownStreamingMode(t *testing.T) {
+	r := newRunner(t, runner.Config{Agent: says(t, "hello")})
+	var err error
+	for _, err = range r.Run(t.Context(), "ada", "s1", genai.NewContentFromText("hi", genai.RoleUser), agent.RunConfig{StreamingMode: "bidi"}) {
+	}
+	if err == nil || !strings.Contains(err.Error(), `there is no StreamingMode "bidi"`) {
+		t.Errorf("error %v", err)
+	}
+}
