@@ -15,6 +15,7 @@ import (
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/artifact"
+	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/memory"
 	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/runner"
@@ -463,5 +464,49 @@ func TestSchemasOfModelAgents(t *testing.T) {
 	got, err := call(caller(t.Context()), a, map[string]any{"city": "Rome"})
 	if err != nil || got["sky"] != "clear" || llm.Requests()[0].Contents[0].Parts[0].Text != `{"city":"Rome"}` {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestCompacted: a long loop of tools inside an agent that is called as a tool
+// is compacted as the caller's own would be.
+func TestCompacted(t *testing.T) {
+	llm := modeltest.NewScript()
+	for i := range 8 {
+		llm.Add(modeltest.Call(fmt.Sprintf("c%d", i), "look", nil))
+	}
+	llm.Add(modeltest.Text("seen"))
+	look, err := functiontool.New(functiontool.Config{Name: "look", Description: "Looks."}, func(agent.Context, struct{}) (string, error) {
+		return strings.Repeat("what there is to see, ", 40), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := llmagent.New(llmagent.Config{Name: "inner", Model: llm, Tools: []tool.Tool{look}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outer, err := llmagent.New(llmagent.Config{
+		Name: "outer", Tools: []tool.Tool{agenttool.New(inner, nil)},
+		Model: modeltest.NewScript(modeltest.Call("o1", "inner", request("go")), modeltest.Text("done")),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runner.New(runner.Config{
+		AppName: "app", Agent: outer, SessionService: session.InMemoryService(), AutoCreateSession: true,
+		CompactionConfig: &compaction.Config{TokenThreshold: 600, EventRetentionSize: 2, Summarizer: compaction.ExtractiveSummarizer{}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.Background())
+	for _, err := range r.Run(t.Context(), "ada", "s1", genai.NewContentFromText("please", genai.RoleUser), agent.RunConfig{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	requests := llm.Requests()
+	if last := requests[len(requests)-1]; len(requests) != 9 || len(last.Contents) > 8 {
+		t.Errorf("%d calls, the last with %d contents", len(requests), len(last.Contents))
 	}
 }
