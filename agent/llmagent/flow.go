@@ -91,18 +91,21 @@ func (f *flow) request(ctx agent.InvocationContext) (*model.LLMRequest, map[stri
 		}
 		config.SystemInstruction.Parts = append(config.SystemInstruction.Parts, &genai.Part{Text: strings.Join(texts, "\n\n")})
 	}
-	req := &model.LLMRequest{
-		Model:    f.cfg.Model.Name(),
-		Contents: f.contents(ctx),
-		Config:   config,
-		Tools:    map[string]any{},
-	}
-	tools, err := f.addTools(callbackContext, req)
+	all, tools, err := f.tools(callbackContext)
 	if err != nil {
 		return nil, nil, err
 	}
+	req := &model.LLMRequest{
+		Model:    f.cfg.Model.Name(),
+		Contents: f.contents(ctx, recalls(tools[icontext.RecallName])),
+		Config:   config,
+		Tools:    map[string]any{},
+	}
+	if err := declare(callbackContext, all, req); err != nil {
+		return nil, nil, err
+	}
 	if compactor := ctx.Invocation().Compactor(); compactor != nil && compactor.BeforeModel(ctx, f.prompt(ctx, req)) {
-		req.Contents = f.contents(ctx)
+		req.Contents = f.contents(ctx, recalls(tools[icontext.RecallName]))
 	}
 	return req, tools, nil
 }
@@ -122,7 +125,7 @@ func (f *flow) prompt(ctx agent.InvocationContext, req *model.LLMRequest) compac
 // contents is the conversation as this agent may see it. Summaries in the log
 // count only in a run that has compaction on: only then is it certain who put
 // them there.
-func (f *flow) contents(ctx agent.InvocationContext) []*genai.Content {
+func (f *flow) contents(ctx agent.InvocationContext, recall bool) []*genai.Content {
 	events := make([]*session.Event, 0, ctx.Session().Events().Len())
 	for e := range ctx.Session().Events().All() {
 		events = append(events, e)
@@ -132,6 +135,7 @@ func (f *flow) contents(ctx agent.InvocationContext) []*genai.Content {
 		Branch:          ctx.Branch(),
 		Scope:           ctx.IsolationScope(),
 		CurrentTurnOnly: f.cfg.IncludeContents == IncludeContentsNone,
+		Recall:          recall,
 	}
 	if compactor := ctx.Invocation().Compactor(); compactor != nil {
 		opts.Compacted = true
@@ -203,7 +207,7 @@ func (f *flow) shrink(ctx agent.Context, req *model.LLMRequest, attempt int) boo
 	if compactor == nil || !compactor.TooLong(ctx, f.prompt(ctx, req), attempt) {
 		return false
 	}
-	req.Contents = f.contents(ctx)
+	req.Contents = f.contents(ctx, recalls(req.Tools[icontext.RecallName]))
 	return true
 }
 
