@@ -20,11 +20,10 @@ const maxTerms = 64
 // query is what is looked for: words, and pairs of words that stand side by
 // side.
 type query struct {
-	terms map[string]int
-	pairs [maxTerms][maxTerms]uint8 // by the places of two words: that of the pair
-	count int                       // of terms and pairs
-	// first has the bytes that words begin with. Most words of a log do not.
-	first [256]bool
+	terms  map[string]int
+	pairs  [maxTerms][maxTerms]uint8 // by the places of two words: that of the pair
+	count  int                       // of terms and pairs
+	wanted wanted
 }
 
 func newQuery(text string) *query {
@@ -40,7 +39,7 @@ func newQuery(text string) *query {
 			}
 			term = len(q.terms)
 			q.terms[string(w.folded)] = term
-			q.first[w.folded[0]] = true
+			q.wanted.add(w.folded)
 		}
 		if !w.whole {
 			if before >= 0 {
@@ -82,6 +81,7 @@ type ranking struct {
 	in          []int // how many events each term and pair is in
 	found       []found
 	occurrences []occurrence
+	visit       func(word)
 
 	// Of the event at hand.
 	times  []uint8
@@ -91,7 +91,9 @@ type ranking struct {
 }
 
 func newRanking(q *query) *ranking {
-	return &ranking{query: q, in: make([]int, q.count), times: make([]uint8, q.count)}
+	r := &ranking{query: q, splitter: splitter{wanted: &q.wanted}, in: make([]int, q.count), times: make([]uint8, q.count)}
+	r.visit = r.word // once, as it takes memory
+	return r
 }
 
 // add reads an event. One without any text does not count.
@@ -116,22 +118,16 @@ func (r *ranking) add(id string, at time.Time, content []byte) {
 	r.found = append(r.found, found{id: id, at: at, words: r.length, first: first, last: len(r.occurrences)})
 }
 
-func (r *ranking) text(text []byte) { r.splitter.each(text, r.word) }
+func (r *ranking) text(text []byte) { r.splitter.each(text, r.visit) }
 
 func (r *ranking) word(w word) {
 	r.length++
-	if !r.query.first[w.folded[0]] {
-		if !w.whole {
-			r.before = -1
+	term := -1
+	if w.folded != nil {
+		if known, ok := r.query.terms[string(w.folded)]; ok {
+			term = known
+			r.count(uint8(term))
 		}
-		return
-	}
-	term, ok := r.query.terms[string(w.folded)]
-	switch {
-	case ok:
-		r.count(uint8(term))
-	default:
-		term = -1
 	}
 	if w.whole {
 		return

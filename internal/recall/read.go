@@ -82,23 +82,14 @@ func span(ctx context.Context, h *history, req Request, from, to time.Time) (*Re
 	most := req.MaxTokens/overhead + 1
 	backward := from.IsZero()
 	result := &Result{}
-	var list []text // the newest first
+	var list []*session.ScannedEvent // the newest first
 	err := h.each(ctx, from, func() { result.Searched, list = 0, nil }, func(e *session.ScannedEvent) bool {
 		if !to.IsZero() && !e.Timestamp.Before(to) {
 			return true
 		}
-		t := textOf(e)
-		if t.whole == "" {
-			return true
-		}
 		result.Searched++
-		if list = append(list, t); backward {
-			return len(list) < most
-		}
-		if len(list) >= 2*most {
-			list = slices.Delete(list, 0, len(list)-most)
-		}
-		return true
+		list = withText(list, e, most, !backward)
+		return !backward || len(list) < most
 	})
 	if err != nil {
 		return nil, err
@@ -106,14 +97,15 @@ func span(ctx context.Context, h *history, req Request, from, to time.Time) (*Re
 	if !backward {
 		slices.Reverse(list)
 	}
-	shown := fit(list, req.MaxTokens)
+	texts := textsOf(list)
+	shown := fit(texts, req.MaxTokens)
 	for i, limit := range shown {
-		result.Events = append(result.Events, list[i].from(0, limit))
+		result.Events = append(result.Events, texts[i].from(0, limit))
 	}
-	if n := len(shown); n < len(list) {
-		next := Arguments{From: FormatTime(list[n].event.Timestamp), To: req.To}
+	if n := len(shown); n < len(texts) {
+		next := Arguments{From: FormatTime(texts[n].event.Timestamp), To: req.To}
 		if backward {
-			next = Arguments{To: FormatTime(list[n].event.Timestamp)}
+			next = Arguments{To: FormatTime(texts[n].event.Timestamp)}
 		}
 		result.More = append(result.More, next)
 	}
@@ -141,7 +133,7 @@ func fit(texts []text, tokens int) []int {
 // around reads an event with what stands beside it, or goes on reading it.
 func around(ctx context.Context, h *history, req Request) (*Result, error) {
 	most := req.MaxTokens/overhead + 1
-	var newer, older []text // the newest first
+	var newer, older []*session.ScannedEvent // the newest first
 	var target *text
 	searched := 0
 	err := h.each(ctx, time.Time{}, func() { newer, older, target, searched = nil, nil, nil, 0 }, func(e *session.ScannedEvent) bool {
@@ -152,12 +144,10 @@ func around(ctx context.Context, h *history, req Request) (*Result, error) {
 			target = &t
 			return req.Offset == 0
 		case target != nil:
-			older = withText(older, e)
+			older = withText(older, e, most, false)
 			return len(older) < most
 		}
-		if newer = withText(newer, e); len(newer) >= 2*most {
-			newer = slices.Delete(newer, 0, len(newer)-most)
-		}
+		newer = withText(newer, e, most, true)
 		return true
 	})
 	if err == nil && target == nil {
@@ -172,7 +162,7 @@ func around(ctx context.Context, h *history, req Request) (*Result, error) {
 		return &Result{Searched: searched, Events: []Event{target.from(req.Offset, req.MaxTokens-overhead)}}, nil
 	}
 	slices.Reverse(newer) // the nearest first
-	return beside(*target, older, newer, searched, req.MaxTokens), nil
+	return beside(*target, textsOf(older), textsOf(newer), searched, req.MaxTokens), nil
 }
 
 // visible is an event that is not covered: the reader may have been shown a part
@@ -186,11 +176,26 @@ func visible(h *history, id string) (*text, error) {
 	return &t, nil
 }
 
-func withText(list []text, e *session.ScannedEvent) []text {
-	if t := textOf(e); t.whole != "" {
-		return append(list, t)
+// withText adds an event to a list, if there is anything in it. A rolling list
+// keeps about the last ones, and always as many as most.
+func withText(list []*session.ScannedEvent, e *session.ScannedEvent, most int, rolling bool) []*session.ScannedEvent {
+	if len(e.Content) == 0 {
+		return list
 	}
-	return list
+	if rolling && len(list) >= 2*most {
+		list = slices.Delete(list, 0, len(list)-most)
+	}
+	return append(list, e)
+}
+
+func textsOf(events []*session.ScannedEvent) []text {
+	var texts []text
+	for _, e := range events {
+		if t := textOf(e); t.whole != "" {
+			texts = append(texts, t)
+		}
+	}
+	return texts
 }
 
 // beside shows an event in half of the tokens, or all that it needs of them,
