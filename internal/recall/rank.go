@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// The usual parameters of BM25: how soon it counts no more that a word recurs,
-// and how much a long event has to have more of them.
+// The parameters of BM25: how soon it counts no more that a word recurs, and how
+// much a long event has to have more of them. That of text collections is 0.75;
+// in a conversation a long event is more often one that says more.
 const (
 	saturation = 1.2
-	lengthBias = 0.75
+	lengthBias = 0.5
 )
 
 // maxTerms bounds the different words of a query that are looked for.
@@ -160,7 +161,10 @@ func (r *ranking) best(skip, most int) (list []found, more bool) {
 		norm := saturation * (1 - lengthBias + lengthBias*float64(f.words)/average)
 		f.score = 0
 		for _, o := range r.occurrences[f.first:f.last] {
-			times := float64(o.times)
+			times, norm := float64(o.times), norm
+			if int(o.term) >= len(r.query.terms) {
+				norm = saturation // that words stand side by side is no matter of length
+			}
 			f.score += weights[o.term] * times * (saturation + 1) / (times + norm)
 		}
 	}
