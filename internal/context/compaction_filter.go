@@ -273,13 +273,8 @@ func Recalled(response *genai.FunctionResponse) (note string, ok bool) {
 	if response.Name != RecallName {
 		return "", false
 	}
-	switch events := response.Response[RecalledKey].(type) {
-	case []any:
-		return fmt.Sprintf("recalled %d earlier events", len(events)), true
-	case []map[string]any:
-		return fmt.Sprintf("recalled %d earlier events", len(events)), true
-	}
-	return "", false
+	events, ok := response.Response[RecalledKey].([]any)
+	return fmt.Sprintf("recalled %d earlier events", len(events)), ok
 }
 
 // RecalledKey is where the response of that tool has events.

@@ -68,11 +68,22 @@ func (w *walker) tool(value []byte, dataKey string, visit func([]byte)) {
 			data = value
 		}
 	}
-	if len(name) > 2 && string(name[1:len(name)-1]) == icontext.RecallName {
+	if string(name) == recallName && (dataKey == "args" || hasField(data, icontext.RecalledKey)) {
 		return
 	}
 	w.all(name, visit)
 	w.all(data, visit)
+}
+
+const recallName = `"` + icontext.RecallName + `"`
+
+func hasField(object []byte, name string) bool {
+	for key := range fields(object) {
+		if string(key) == name {
+			return true
+		}
+	}
+	return false
 }
 
 // all visits the strings, keys and numbers of a value.

@@ -20,8 +20,8 @@ type history struct {
 	scope    string
 	visible  []*session.Event // of those that the reader knows
 	coverage *icontext.Coverage
-	// From start on and before end there are covered events.
-	start, end time.Time
+	// start is where the first range of a summary starts, zero if there is none.
+	start time.Time
 	// kept are the IDs of events that were not rewound, nil where nothing was.
 	kept map[string]bool
 }
@@ -36,12 +36,8 @@ func newHistory(service session.Service, req Request) *history {
 		coverage: icontext.NewCoverage(visible),
 	}
 	for s := range h.coverage.All() {
-		start, end := time.UnixMicro(s.Start), time.UnixMicro(s.End+1)
-		if h.start.IsZero() || start.Before(h.start) {
+		if start := time.UnixMicro(s.Start); h.start.IsZero() || start.Before(h.start) {
 			h.start = start
-		}
-		if end.After(h.end) {
-			h.end = end
 		}
 	}
 	return h
@@ -51,7 +47,7 @@ func newHistory(service session.Service, req Request) *history {
 // false. It may have to begin anew: reset is called at each beginning.
 func (h *history) each(ctx context.Context, from time.Time, reset func(), visit func(*session.ScannedEvent) bool) error {
 	for {
-		if reset(); h.end.IsZero() {
+		if reset(); h.start.IsZero() {
 			return nil // there is no summary
 		}
 		again, err := h.pass(ctx, from, visit)
@@ -64,28 +60,19 @@ func (h *history) each(ctx context.Context, from time.Time, reset func(), visit 
 	}
 }
 
-// place gives summaries places in the log, in which events are counted backward
-// from end: those that are to come cover nothing yet.
-func (h *history) place() {
-	for s := range h.coverage.All() {
-		s.Position = math.MinInt
-		if !s.Event.Timestamp.Before(h.end) {
-			s.Position = math.MaxInt
-		}
-	}
-}
-
 // pass goes through the covered events once. It reports true if it met a rewind
 // and which events were rewound is not known.
 func (h *history) pass(ctx context.Context, from time.Time, visit func(*session.ScannedEvent) bool) (again bool, err error) {
 	req := h.log
-	req.After, req.Before = h.start, h.end
+	req.After = h.start
 	if from.After(req.After) {
 		req.After = from
 	}
-	h.place()
+	for s := range h.coverage.All() {
+		s.Position = math.MinInt // until it is met it covers nothing
+	}
 	var event session.Event
-	position := 0
+	position := 0 // counted backward
 	for e, err := range scan(ctx, h.service, &req) {
 		if err != nil {
 			return false, err
@@ -120,7 +107,6 @@ func (h *history) passed(e *session.Event, position int) {
 // notRewound returns the IDs of the events that were not rewound.
 func (h *history) notRewound(ctx context.Context) (map[string]bool, error) {
 	req := h.log
-	req.Before = h.end
 	var events []*session.Event
 	for e, err := range scan(ctx, h.service, &req) {
 		if err != nil {
@@ -182,8 +168,8 @@ func scan(ctx context.Context, service session.Service, req *session.ScanRequest
 	}
 }
 
-// pageSize is the number of events that are read at once.
-const pageSize = 500
+// pageSize is the number of events that are read at once. Tests have less.
+var pageSize = 500
 
 // pages yields events by Get, the newest first.
 func pages(ctx context.Context, service session.Service, req *session.ScanRequest) iter.Seq2[*session.Event, error] {

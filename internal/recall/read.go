@@ -151,6 +151,7 @@ func around(ctx context.Context, h *history, req Request) (*Result, error) {
 		return true
 	})
 	if err == nil && target == nil {
+		older, newer = nil, nil
 		target, err = visible(h, req.Around)
 	}
 	switch {
