@@ -71,6 +71,10 @@ var importRules = []struct {
 		why: "a tool serves agents of every kind, and does not run them",
 	},
 	{
+		of: "./internal/recall", never: []string{"./agent/...", "./tool/...", "./compaction"}, except: []string{"./tool/toolconfirmation"}, deep: true,
+		why: "what was compacted can be looked up without an agent",
+	},
+	{
 		of: "./...", but: []string{"./session/database", "./cmd/...", "./examples/...", "./internal/testdb"},
 		never: []string{"./session/database"},
 		why:   "only a program chooses the store; packages take a session.Service",

@@ -263,7 +263,7 @@ func recallNote(summaries []*session.Event) string {
 	if whole := to.Truncate(time.Second); whole.Before(to) {
 		to = whole.Add(time.Second)
 	}
-	const note = `Its exact words: %[1]s {"query": "words to find"} or %[1]s {"from": "%[2]s", "to": "%[3]s"}` + "\n"
+	const note = `To see what it leaves out, call %[1]s {"query": "words to find"} or %[1]s {"from": "%[2]s", "to": "%[3]s"}.` + "\n"
 	return fmt.Sprintf(note, RecallName, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
 }
 

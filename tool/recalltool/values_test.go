@@ -40,13 +40,16 @@ func TestValuesAreFound(t *testing.T) {
 			random := rand.New(rand.NewPCG(7, 41))
 			random.Shuffle(len(places), func(i, j int) { places[i], places[j] = places[j], places[i] })
 			const n = 200
-			byWords, byID, byTime := 0, 0, 0
+			byWords, byID, byTime, largest := 0, 0, 0, 0
+			counter := tokens.New()
 			for _, p := range places[:n] {
 				if rank := p.rank(t, service); rank < 5 {
 					byWords++
 				} else {
 					t.Logf("%q of %s is at %d by %q", p.value, p.event.ID, rank, p.around)
 				}
+				largest = max(largest, counter.Text(asJSON(recalled(t, service, recall.Arguments{Query: p.around}).Events)))
+				largest = max(largest, counter.Text(asJSON(recalled(t, service, recall.Arguments{Around: p.event.ID}).Events)))
 				if p.isRead(t, service, recall.Arguments{Around: p.event.ID}) {
 					byID++
 				}
@@ -55,9 +58,12 @@ func TestValuesAreFound(t *testing.T) {
 					byTime++
 				}
 			}
-			t.Logf("of %d values among %d: by words %d, by ID %d, by time %d", n, len(places), byWords, byID, byTime)
+			t.Logf("of %d values among %d: by words %d, by ID %d, by time %d; the largest answer has %d tokens", n, len(places), byWords, byID, byTime, largest)
 			if byWords < n*95/100 || byID < n || byTime < n {
 				t.Errorf("of %d values are found by words %d, by ID %d, by time %d", n, byWords, byID, byTime)
+			}
+			if largest > recall.DefaultMaxTokens {
+				t.Errorf("an answer has %d tokens", largest)
 			}
 		})
 	}
