@@ -116,6 +116,7 @@ var pure = []struct {
 }{
 	{"./internal/context", nil, "the same events must give the same prompt"},
 	{"./internal/exact", nil, "which values are exact depends on the text alone"},
+	{"./internal/estimate", nil, "the same text has the same size"},
 	{"./compaction", []string{"window.go", "pending.go", "rollup.go", "tail.go", "transcript.go", "estimate.go"}, "what is summarized is planned apart from doing it, so that random logs can test it"},
 }
 

@@ -86,7 +86,7 @@ func TestDo(t *testing.T) {
 		{"up to a time", trip, recall.Request{Arguments: recall.Arguments{To: "2026-01-01T00:00:03Z"}}, "e1 e2 e3", ""},
 		{"a day", trip, recall.Request{Arguments: recall.Arguments{From: "2026-01-01", To: "2026-01-01"}}, "e1 e2 e3 e4 e5 e9", ""},
 		{"a span of which a part fits", trip, recall.Request{MaxTokens: 200, Arguments: recall.Arguments{From: "2026-01-01"}}, "e1 e2", `from 2026-01-01T00:00:03Z`},
-		{"the last that fit", trip, recall.Request{MaxTokens: 200, Arguments: recall.Arguments{To: "2026-01-02"}}, "e4 e5 e9", `to 2026-01-01T00:00:03Z`},
+		{"the last that fit", trip, recall.Request{MaxTokens: 200, Arguments: recall.Arguments{To: "2026-01-02"}}, "e5 e9", `to 2026-01-01T00:00:04Z`},
 		{"around an event", trip, recall.Request{Arguments: recall.Arguments{Around: "e3"}}, "e1 e2 e3 e4 e5 e9", ""},
 		{"around an event in few tokens", trip, recall.Request{MaxTokens: 300, Arguments: recall.Arguments{Around: "e3"}}, "e2 e3 e4 e5", `to 2026-01-01T00:00:01Z, from 2026-01-01T00:00:09Z`},
 		{"an event that is not covered", trip, recall.Request{Arguments: recall.Arguments{Around: "e13"}}, "e13", ""},

@@ -3,12 +3,14 @@ package recall
 import (
 	"encoding/json"
 	"fmt"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
 	"google.golang.org/genai"
 
 	icontext "github.com/recap-adk/recap/internal/context"
+	"github.com/recap-adk/recap/internal/estimate"
 	"github.com/recap-adk/recap/session"
 )
 
@@ -31,7 +33,7 @@ func textOf(e *session.ScannedEvent) text {
 		}
 	}
 	whole := strings.Join(lines, "\n")
-	return text{e, whole, estimate(whole)}
+	return text{e, whole, tokensOf(whole)}
 }
 
 // partText is what a part says. Of what was recalled it is that something was:
@@ -71,21 +73,14 @@ func compactJSON(v any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// estimate is about the number of tokens of a text, rather more than fewer: the
-// text is one of JSON when it is returned.
-func estimate(text string) int {
-	plain, other := 0, 0
-	for _, r := range text {
-		switch {
-		case r == '"' || r == '\n':
-			plain += 2
-		case r < utf8.RuneSelf:
-			plain++
-		default:
-			other++
-		}
+// tokensOf estimates the tokens of a text as a string of JSON, as which it is
+// returned, and rather more than fewer.
+func tokensOf(text string) int {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		quoted = []byte(text)
 	}
-	return (plain+2)/3 + other
+	return estimate.Tokens(string(quoted)) * 5 / 4
 }
 
 func (t text) show(text string) Event {
@@ -97,6 +92,9 @@ func (t text) from(offset, tokens int) Event {
 	runes := []rune(t.whole)
 	offset = min(offset, len(runes))
 	end := offset + reach(runes[offset:], tokens)
+	if end < len(runes) {
+		end = offset + reach(runes[offset:], tokens-cutTokens)
+	}
 	event := t.cut(runes, offset, end)
 	if end < len(runes) {
 		event.Rest = &Arguments{Around: t.event.ID, Offset: end}
@@ -106,22 +104,12 @@ func (t text) from(offset, tokens int) Event {
 
 // reach is the number of characters that so many tokens hold.
 func reach(runes []rune, tokens int) int {
-	cost := 0
-	for i, r := range runes {
-		switch {
-		case r == '"' || r == '\n':
-			cost += 2
-		case r < utf8.RuneSelf:
-			cost++
-		default:
-			cost += 3
-		}
-		if cost > 3*tokens {
-			return i
-		}
-	}
-	return len(runes)
+	runes = runes[:min(len(runes), 8*max(tokens, 0))]
+	return sort.Search(len(runes), func(n int) bool { return tokensOf(string(runes[:n+1])) > tokens })
 }
+
+// cutTokens is what it costs to tell what is left out, and how to get it.
+const cutTokens = 70
 
 // cut shows the characters of the text from start to end, and how many others
 // there are.
@@ -147,7 +135,7 @@ func (t text) around(q *query, weights []float64, tokens int) Event {
 	}
 	hits := q.hits(t.whole)
 	runes := []rune(t.whole)
-	size := reach(runes, tokens)
+	size := reach(runes, tokens-cutTokens)
 	from, to := densest(hits, weights, size)
 	// What was found stands in the middle.
 	start := max(0, (from+to)/2-size/2)
@@ -155,7 +143,7 @@ func (t text) around(q *query, weights []float64, tokens int) Event {
 	if start == 0 {
 		return t.from(0, tokens)
 	}
-	event := t.cut(runes, start, start+reach(runes[start:], tokens))
+	event := t.cut(runes, start, start+reach(runes[start:], tokens-cutTokens))
 	event.Rest = &Arguments{Around: t.event.ID}
 	return event
 }
@@ -183,8 +171,8 @@ func (q *query) hits(text string) []hit {
 	return hits
 }
 
-// densest returns the ends of the stretch, of at most size characters, in which
-// the terms tell the most; each counts once.
+// densest returns the ends of the shortest stretch, of at most size characters,
+// in which the terms tell the most; each counts once.
 func densest(hits []hit, weights []float64, size int) (from, to int) {
 	var best float64
 	var seen [maxTerms]int
@@ -197,7 +185,8 @@ func densest(hits []hit, weights []float64, size int) (from, to int) {
 			if seen[h.term] <= i {
 				seen[h.term] = i + 1
 				sum += weights[h.term]
-				if sum > best {
+				// Sums of the same weights in another order may differ a little.
+				if shorter := h.end-first.start < to-from; sum > best+1e-9 || sum > best-1e-9 && shorter {
 					best, from, to = sum, first.start, h.end
 				}
 			}
