@@ -2,124 +2,16 @@ package compaction
 
 import (
 	"encoding/json"
-	"unicode"
 
 	"google.golang.org/genai"
 
+	"github.com/recap-adk/recap/internal/estimate"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/session"
 )
 
-// estimateTokens estimates the tokens of a text without a tokenizer. As byte
-// pair encodings do, it goes by runs of characters of one kind: words, numbers,
-// marks, white space. The costs are fitted to o200k.
-func estimateTokens(text string) int {
-	hundredths, run := 0, 0
-	kind := space
-	var last rune
-	for _, r := range text {
-		k := kindOf(r)
-		// An identifier such as getUserName is several words.
-		camel := k == latin && kind == latin && unicode.IsUpper(r) && unicode.IsLower(last)
-		if k != kind || camel {
-			hundredths += kind.cost(run, last)
-			kind, run = k, 0
-		}
-		if k == latin && r >= 0x80 {
-			hundredths += 20 // an accent makes a word rarer
-		}
-		run++
-		last = r
-	}
-	hundredths += kind.cost(run, last)
-	return (hundredths + 99) / 100
-}
-
-// kind is a kind of characters that a tokenizer keeps together.
-type kind int
-
-const (
-	space kind = iota
-	latin
-	digit
-	mark
-	han
-	kana
-	hangul
-	cyrillic
-	greek
-	arabic
-	devanagari
-	brahmic
-	other
-)
-
-func kindOf(r rune) kind {
-	switch {
-	case r == ' ' || r == '\n' || r == '\t' || r == '\r':
-		return space
-	case r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z':
-		return latin
-	case r >= '0' && r <= '9':
-		return digit
-	case r < 0x80:
-		return mark
-	case unicode.Is(unicode.Latin, r):
-		return latin
-	case unicode.Is(unicode.Han, r):
-		return han
-	case unicode.In(r, unicode.Hiragana, unicode.Katakana):
-		return kana
-	case unicode.Is(unicode.Hangul, r):
-		return hangul
-	case unicode.Is(unicode.Cyrillic, r):
-		return cyrillic
-	case unicode.Is(unicode.Greek, r):
-		return greek
-	case unicode.In(r, unicode.Arabic, unicode.Hebrew):
-		return arabic
-	case unicode.Is(unicode.Devanagari, r):
-		return devanagari
-	case unicode.In(r, unicode.Thai, unicode.Bengali, unicode.Tamil):
-		return brahmic
-	}
-	return other
-}
-
-// cost is what n characters of the kind in a row cost, in hundredths of a
-// token; last is the last of them.
-func (k kind) cost(n int, last rune) int {
-	switch k {
-	case space:
-		if n <= 1 && last == ' ' {
-			return 0 // belongs to the word behind it
-		}
-		return 85 * min(n, 1)
-	case latin:
-		return 100 + 18*max(0, n-7)
-	case digit:
-		return 100 * ((n + 2) / 3)
-	case mark:
-		return 82 + 30*(n-1)
-	case han:
-		return 72 * n
-	case kana:
-		return 75 * n
-	case hangul:
-		return 68 * n
-	case cyrillic:
-		return max(100, 25*n)
-	case greek:
-		return max(100, 35*n)
-	case arabic:
-		return max(100, 32*n)
-	case devanagari:
-		return max(100, 31*n)
-	case brahmic:
-		return max(100, 39*n)
-	}
-	return 60 * n
-}
+// estimateTokens estimates the tokens of a text.
+func estimateTokens(text string) int { return estimate.Tokens(text) }
 
 // estimateEvents estimates the tokens that events take in a prompt.
 func estimateEvents(events []*session.Event) int {

@@ -200,7 +200,7 @@ const smallTalk = 0.01
 
 // lookup matches names of tools that find something out rather than change
 // something.
-var lookup = regexp.MustCompile(`(?i)^(get|list|search|find|read|check|fetch|look|view|show|query|think|calculate|grep|ls|cat|web|browse|describe|load)`)
+var lookup = regexp.MustCompile(`(?i)^(get|list|search|find|read|check|fetch|look|view|show|query|think|calculate|grep|ls|cat|web|browse|describe|load|recall)`)
 
 func (x *extractor) call(call *genai.FunctionCall) {
 	answer := x.answers[call]

@@ -49,6 +49,9 @@ func ExampleExtractiveSummarizer() {
 func TestExtract(t *testing.T) {
 	for _, tc := range []struct{ name, log, want string }{
 		{"nothing", ``, ""},
+		{"what was recalled stands in the log already", `
+			i1 1 agent: call a recall {"query":"code"}
+			i1 2 agent: resp a recall {"recalled":[{"text":"The code is tulip 4711."}]}`, "Done: recall(query=code)"},
 		{"calls without answers", `i1 1 agent: call a book {"no":"HAT170"}`, "Done: book(no=HAT170)"},
 		{"a failure with its reason", `
 			i1 1 agent: call a book {"no":"HAT170"}

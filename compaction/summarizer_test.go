@@ -107,6 +107,12 @@ func TestTranscript(t *testing.T) {
 			c1 2 summary 1-1: They greeted.`, "user: hello\nsummary of what was before: They greeted."},
 		{"unknown author", `
 			i1 1 @x: hello`, "agent: hello"},
+		{"what was recalled stands in the log already", `
+			i1 1 agent: call a recall {"query":"code"}
+			i1 2 agent: resp a recall {"recalled":[{"text":"The code is tulip."},{"text":"tulip"}]}`,
+			"agent called recall: {\"query\":\"code\"}\nagent recalled 2 earlier events"},
+		{"a tool of another kind that is named so", `
+			i1 1 agent: resp a recall {"cars":3}`, "agent got from recall: {\"cars\":3}"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			llm := modeltest.NewScript(modeltest.Text("S"))

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/genai"
 
+	icontext "github.com/recap-adk/recap/internal/context"
 	"github.com/recap-adk/recap/session"
 )
 
@@ -13,7 +14,8 @@ import (
 // holds can start a line of its own: line breaks are written as \n, so no tool
 // output can pass for a turn. Texts of at most textCap and tool data of at
 // most toolCap characters are written whole, longer ones as their head and
-// tail. A summary is never cut.
+// tail. A summary is never cut. Of what was recalled it says that it was: the
+// words stand in the log where they were said.
 func transcript(events []*session.Event, textCap, toolCap int) string {
 	var b strings.Builder
 	for _, e := range events {
@@ -51,6 +53,9 @@ func partLine(part *genai.Part, textCap, toolCap int) string {
 	case part.FunctionCall != nil:
 		return fmt.Sprintf(" called %s: %s", oneLine(part.FunctionCall.Name), oneLine(headAndTail(compactJSON(part.FunctionCall.Args), toolCap)))
 	case part.FunctionResponse != nil:
+		if note, ok := icontext.Recalled(part.FunctionResponse); ok {
+			return " " + note
+		}
 		return fmt.Sprintf(" got from %s: %s", oneLine(part.FunctionResponse.Name), oneLine(headAndTail(compactJSON(part.FunctionResponse.Response), toolCap)))
 	case part.InlineData != nil:
 		return fmt.Sprintf(": [attachment %s]", oneLine(part.InlineData.MIMEType))

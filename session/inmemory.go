@@ -89,18 +89,26 @@ func (s *inMemoryService) Get(ctx context.Context, req *GetRequest) (*GetRespons
 	if stored == nil {
 		return nil, fmt.Errorf("session %q of user %q: %w", req.SessionID, req.UserID, ErrNotFound)
 	}
-	if req.OmitCompacted && req.NumRecentEvents <= 0 && req.After.IsZero() {
+	if req.OmitCompacted && req.NumRecentEvents <= 0 && req.After.IsZero() && req.Before.IsZero() {
 		return &GetResponse{Session: s.snapshot(key, stored, stored.withoutCompacted())}, nil
 	}
 	events := stored.events
+	if !req.Before.IsZero() {
+		events = events[:firstSince(events, req.Before)]
+	}
 	if !req.After.IsZero() {
-		first, _ := slices.BinarySearchFunc(events, req.After, func(e *Event, t time.Time) int { return e.Timestamp.Compare(t) })
-		events = events[first:]
+		events = events[firstSince(events, req.After):]
 	}
 	if n := req.NumRecentEvents; n > 0 && n < len(events) {
 		events = events[len(events)-n:]
 	}
 	return &GetResponse{Session: s.snapshot(key, stored, slices.Clone(events))}, nil
+}
+
+// firstSince is the place of the first event at that time or later.
+func firstSince(events []*Event, t time.Time) int {
+	first, _ := slices.BinarySearchFunc(events, t, func(e *Event, t time.Time) int { return e.Timestamp.Compare(t) })
+	return first
 }
 
 // withoutCompacted are the events that GetRequest.OmitCompacted asks for.

@@ -191,11 +191,16 @@ type GetRequest struct {
 	NumRecentEvents int
 	// After, if not zero, limits the events to those at that time or later.
 	After time.Time
+	// Before, if not zero, limits the events to those earlier than that. With
+	// NumRecentEvents it goes back through a log page by page: what is asked for
+	// next is before the first event of the page.
+	Before time.Time
 	// OmitCompacted asks for what a prompt is made of, at a cost that does not
 	// grow with the log: the events that the Manifest of the newest compaction
 	// event tells of, and all from its From on. If there is no such event, or
-	// it has no From, or an older event is missing, all events are returned; a Service may always do so. It has no effect beside
-	// NumRecentEvents or After.
+	// it has no From, or an older event is missing, all events are returned;
+	// a Service may always do so. It has no effect beside NumRecentEvents,
+	// After or Before.
 	OmitCompacted bool
 }
 

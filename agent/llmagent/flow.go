@@ -152,23 +152,26 @@ func (f *flow) request(ctx agent.InvocationContext) (*model.LLMRequest, map[stri
 
 // build makes a request of the log as it is.
 func (f *flow) build(ctx agent.InvocationContext) (*model.LLMRequest, map[string]tool.Tool, error) {
+	callbackContext := agent.NewContext(ctx)
+	all, tools, err := f.tools(callbackContext)
+	if err != nil {
+		return nil, nil, err
+	}
 	req := &model.LLMRequest{
 		Model:    f.cfg.Model.Name(),
-		Contents: f.contents(ctx),
+		Contents: f.contents(ctx, recalls(tools[icontext.RecallName])),
 		Config:   clone.Of(f.cfg.GenerateContentConfig),
 		Tools:    map[string]any{},
 	}
 	if req.Config == nil {
 		req.Config = &genai.GenerateContentConfig{}
 	}
-	callbackContext := agent.NewContext(ctx)
 	texts, err := instructions(callbackContext, f.cfg)
 	if err != nil {
 		return nil, nil, err
 	}
 	instruct(req, texts)
-	tools, err := f.addTools(callbackContext, req)
-	if err != nil {
+	if err := declare(callbackContext, all, req); err != nil {
 		return nil, nil, err
 	}
 	if texts, err = f.addOwnTools(ctx, req, tools); err != nil {
@@ -204,7 +207,7 @@ func (f *flow) prompt(ctx agent.InvocationContext, req *model.LLMRequest) compac
 // contents is the conversation as this agent may see it. Summaries in the log
 // count only in a run that has compaction on: only then is it certain who put
 // them there.
-func (f *flow) contents(ctx agent.InvocationContext) []*genai.Content {
+func (f *flow) contents(ctx agent.InvocationContext, recall bool) []*genai.Content {
 	events := make([]*session.Event, 0, ctx.Session().Events().Len())
 	for e := range ctx.Session().Events().All() {
 		events = append(events, e)
@@ -214,6 +217,7 @@ func (f *flow) contents(ctx agent.InvocationContext) []*genai.Content {
 		Branch:          ctx.Branch(),
 		Scope:           ctx.IsolationScope(),
 		CurrentTurnOnly: f.cfg.IncludeContents == IncludeContentsNone,
+		Recall:          recall,
 	}
 	if compactor := ctx.Invocation().Compactor(); compactor != nil {
 		opts.Compacted = true

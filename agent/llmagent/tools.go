@@ -14,33 +14,45 @@ import (
 
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/internal/clone"
+	"github.com/recap-adk/recap/internal/recall"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool"
 	"github.com/recap-adk/recap/tool/toolconfirmation"
 )
 
-// addTools declares the agent's tools in the request, in the order in which
-// they were given, and returns them by name.
-func (f *flow) addTools(ctx agent.Context, req *model.LLMRequest) (map[string]tool.Tool, error) {
+// tools are the agent's tools as of now, in the order in which they were given
+// and by name.
+func (f *flow) tools(ctx agent.Context) ([]tool.Tool, map[string]tool.Tool, error) {
 	all := slices.Clone(f.cfg.Tools)
 	for _, set := range f.cfg.Toolsets {
 		tools, err := set.Tools(ctx)
 		if err != nil {
-			return nil, fmt.Errorf("toolset %q: %w", set.Name(), err)
+			return nil, nil, fmt.Errorf("toolset %q: %w", set.Name(), err)
 		}
 		all = append(all, tools...)
 	}
 	byName, err := toolsByName(all)
 	if err != nil {
-		return nil, fmt.Errorf("agent %q: %w", f.cfg.Name, err)
+		return nil, nil, fmt.Errorf("agent %q: %w", f.cfg.Name, err)
 	}
+	return all, byName, nil
+}
+
+// recalls reports whether a tool gets back what summaries leave out.
+func recalls(t any) bool {
+	_, ok := t.(recall.Tool)
+	return ok
+}
+
+// declare tells the model of the tools.
+func declare(ctx agent.Context, tools []tool.Tool, req *model.LLMRequest) error {
 	var declarations []*genai.FunctionDeclaration
-	for _, t := range all {
+	for _, t := range tools {
 		req.Tools[t.Name()] = t
 		if p, ok := t.(tool.RequestProcessor); ok {
 			if err := p.ProcessRequest(ctx, req); err != nil {
-				return nil, fmt.Errorf("tool %q: %w", t.Name(), err)
+				return fmt.Errorf("tool %q: %w", t.Name(), err)
 			}
 		} else if fn, ok := t.(tool.Function); ok {
 			if declaration := fn.Declaration(); declaration != nil {
@@ -51,7 +63,7 @@ func (f *flow) addTools(ctx agent.Context, req *model.LLMRequest) (map[string]to
 	if len(declarations) > 0 {
 		req.Config.Tools = append(req.Config.Tools, &genai.Tool{FunctionDeclarations: declarations})
 	}
-	return byName, nil
+	return nil
 }
 
 // runTools runs the calls, all at the same time, and returns the event with

@@ -79,6 +79,10 @@ var importRules = []struct {
 		why: "a tool serves agents of every kind, and does not run them",
 	},
 	{
+		of: "./internal/recall", never: []string{"./agent/...", "./tool/...", "./compaction"}, except: []string{"./tool/toolconfirmation"}, deep: true,
+		why: "what was compacted can be looked up without an agent",
+	},
+	{
 		of: "./...", but: []string{"./session/database", "./cmd/...", "./examples/...", "./internal/testdb"},
 		never: []string{"./session/database"},
 		why:   "only a program chooses the store; packages take a session.Service",
@@ -128,6 +132,7 @@ var pure = []struct {
 }{
 	{"./internal/context", nil, "the same events must give the same prompt"},
 	{"./internal/exact", nil, "which values are exact depends on the text alone"},
+	{"./internal/estimate", nil, "the same text has the same size"},
 	{"./compaction", []string{"window.go", "pending.go", "rollup.go", "tail.go", "transcript.go", "estimate.go"}, "what is summarized is planned apart from doing it, so that random logs can test it"},
 }
 

@@ -2,6 +2,7 @@ package context
 
 import (
 	"cmp"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -87,6 +88,19 @@ func withoutSuperseded(summaries []*Summary) []*Summary {
 // Active are the active summaries of a lane in order of their ranges.
 func (c *Coverage) Active(lane Lane) []*Summary {
 	return c.lanes[lane]
+}
+
+// All yields the active summaries of all lanes, in no order.
+func (c *Coverage) All() iter.Seq[*Summary] {
+	return func(yield func(*Summary) bool) {
+		for _, summaries := range c.lanes {
+			for _, s := range summaries {
+				if !yield(s) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Covers reports whether an active summary stands in for e, the event at index
@@ -215,13 +229,53 @@ const (
 )
 
 // fenced is the content of summaries that stand side by side. Text in them
-// cannot close the fence.
-func fenced(summaries []*session.Event) *genai.Content {
+// cannot close the fence. With recall it ends in how to get back what they leave
+// out: there, because a new summary changes it.
+func fenced(summaries []*session.Event, recall bool) *genai.Content {
 	content := &genai.Content{Role: genai.RoleUser, Parts: []*genai.Part{{Text: fenceOpen}}}
 	for _, s := range summaries {
 		text := strings.ReplaceAll(s.Actions.Compaction.Text(), fenceClose, "(/earlier)")
 		content.Parts = append(content.Parts, &genai.Part{Text: text + "\n"})
 	}
+	if recall {
+		content.Parts = append(content.Parts, &genai.Part{Text: recallNote(summaries)})
+	}
 	content.Parts = append(content.Parts, &genai.Part{Text: fenceClose})
 	return content
 }
+
+// RecallName is the name of the tool that gets back what summaries leave out.
+const RecallName = "recall"
+
+// recallNote tells the calls of that tool for what summaries stand in for. Times
+// are at seconds, which are shorter to read and to write.
+func recallNote(summaries []*session.Event) string {
+	var from, to time.Time
+	for _, s := range summaries {
+		record := s.Actions.Compaction
+		if from.IsZero() || record.Start().Before(from) {
+			from = record.Start()
+		}
+		if record.End().After(to) {
+			to = record.End()
+		}
+	}
+	if whole := to.Truncate(time.Second); whole.Before(to) {
+		to = whole.Add(time.Second)
+	}
+	const note = `To see what it leaves out, call %[1]s {"query": "words to find"} or %[1]s {"from": "%[2]s", "to": "%[3]s"}.` + "\n"
+	return fmt.Sprintf(note, RecallName, from.UTC().Format(time.RFC3339), to.UTC().Format(time.RFC3339))
+}
+
+// Recalled reports whether a response is one of the tool that gets back what
+// summaries leave out, and says so in short: the words are in the log already.
+func Recalled(response *genai.FunctionResponse) (note string, ok bool) {
+	if response.Name != RecallName {
+		return "", false
+	}
+	events, ok := response.Response[RecalledKey].([]any)
+	return fmt.Sprintf("recalled %d earlier events", len(events)), ok
+}
+
+// RecalledKey is where the response of that tool has events.
+const RecalledKey = "recalled"

@@ -46,6 +46,9 @@ type Options struct {
 	// MaxToolOutput, if positive, bounds the characters that are shown of each
 	// tool result, but for those among the last RecentEvents events.
 	MaxToolOutput, RecentEvents int
+	// Recall says that the agent has the tool that gets back what summaries
+	// leave out. The model is told of it beside them.
+	Recall bool
 	// CurrentTurnOnly leaves out all that was before the latest message of the
 	// user or of another agent.
 	CurrentTurnOnly bool
@@ -69,6 +72,7 @@ func Contents(events []*session.Event, opts Options) []*genai.Content {
 		emitted: map[*session.Event]bool{},
 		limit:   opts.MaxToolOutput,
 		whole:   map[*session.Event]bool{},
+		recall:  opts.Recall,
 	}
 	for _, e := range view[max(0, len(view)-opts.RecentEvents):] {
 		b.whole[e] = true
@@ -174,6 +178,7 @@ type builder struct {
 	emitted  map[*session.Event]bool // call events that are in contents
 	limit    int                     // see Options.MaxToolOutput
 	whole    map[*session.Event]bool // events that are shown whole all the same
+	recall   bool                    // see Options.Recall
 	contents []*genai.Content
 }
 
@@ -187,7 +192,7 @@ func (b *builder) build(view []*session.Event) []*genai.Content {
 			for run < len(view) && view[run].Actions.Compaction != nil {
 				run++
 			}
-			b.add(fenced(view[i:run]))
+			b.add(fenced(view[i:run], b.recall))
 			i = run - 1
 		case isForeign(e, b.agent):
 			b.add(retold(e))

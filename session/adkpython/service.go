@@ -90,6 +90,9 @@ func (s *service) events(ctx context.Context, tx querier, k key, req *session.Ge
 	if !req.After.IsZero() {
 		query, args = query+" AND timestamp >= ?", append(args, s.schema.write(req.After.Add(-zones)))
 	}
+	if !req.Before.IsZero() {
+		query, args = query+" AND timestamp <= ?", append(args, s.schema.write(req.Before.Add(zones)))
+	}
 	rows, err := tx.QueryContext(ctx, query+" ORDER BY timestamp, id", args...)
 	if err != nil {
 		return nil, err
@@ -116,7 +119,9 @@ func (s *service) events(ctx context.Context, tx querier, k key, req *session.Ge
 		return nil, err
 	}
 	slices.SortStableFunc(events, func(a, b *session.Event) int { return a.Timestamp.Compare(b.Timestamp) })
-	events = slices.DeleteFunc(events, func(e *session.Event) bool { return e.Timestamp.Before(req.After) })
+	events = slices.DeleteFunc(events, func(e *session.Event) bool {
+		return e.Timestamp.Before(req.After) || !req.Before.IsZero() && !e.Timestamp.Before(req.Before)
+	})
 	if n := req.NumRecentEvents; n > 0 && n < len(events) {
 		events = events[len(events)-n:]
 	}

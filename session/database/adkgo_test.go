@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -443,6 +445,14 @@ func TestTimesInOtherZones(t *testing.T) {
 					t.Errorf("the last %d events from %v on are %q, want %q", c.n, c.after, got, c.want)
 				}
 			}
+			for before, want := range map[time.Time]string{at(0): "", at(3): "a b c", at(9): "a b c d e f"} {
+				req := *zones
+				req.Before = before
+				if got := ids(get(t, service, &req)); got != want {
+					t.Errorf("the events before %v are %q, want %q", before, got, want)
+				}
+				sameScan(t, service, &req)
+			}
 			event := say("g", at(0), "older than f")
 			add(t, service, get(t, service, zones), event)
 			if want := at(5).Add(time.Microsecond); !event.Timestamp.Equal(want) {
@@ -490,9 +500,39 @@ func TestTiesKeepTheOrderInWhichTheyWereStored(t *testing.T) {
 	if got, want := ids(all), ids(get(t, openAsIs(t, adkgo(t, "v2.2")), trip)); got != want {
 		t.Errorf("the events are\n%s, want\n%s", got, want)
 	}
+	sameScan(t, service, trip)
 	few := *trip
 	few.NumRecentEvents = 2
 	if got, want := ids(get(t, service, &few)), all.Events().At(22).ID+" "+all.Events().At(23).ID; got != want {
 		t.Errorf("the last events are %s, want %s", got, want)
+	}
+}
+
+// More events than a page of a scan may be of one time.
+func TestScanOfManyTies(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sessions.db")
+	service := open(t, file)
+	handle := create(t, service)
+	for i := range 1300 {
+		add(t, service, handle, say(fmt.Sprintf("e%04d", i), at(i), "x"))
+	}
+	execute(t, raw(t, file), "UPDATE events SET timestamp = '2026-03-01 09:00:00+00:00' WHERE id > 'e0009' AND id < 'e1290'")
+	sameScan(t, service, trip)
+}
+
+// sameScan wants a scan to yield what Get returns, the last first.
+func sameScan(t *testing.T, service session.Service, req *session.GetRequest) {
+	t.Helper()
+	var got []string
+	scan := &session.ScanRequest{AppName: req.AppName, UserID: req.UserID, SessionID: req.SessionID, After: req.After, Before: req.Before}
+	for e, err := range service.(session.EventScanner).ScanEvents(t.Context(), scan) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e.ID)
+	}
+	slices.Reverse(got)
+	if want := ids(get(t, service, req)); strings.Join(got, " ") != want {
+		t.Errorf("a scan yields\n%s, want\n%s", strings.Join(got, " "), want)
 	}
 }

@@ -78,7 +78,8 @@
 //
 //	sqlite.Open("sessions.db?_pragma=journal_mode(WAL)")
 //
-// In PostgreSQL and MySQL the service is a session.CompactionLocker. Its locks
+// The service is a session.EventScanner. In PostgreSQL and MySQL it is also a
+// session.CompactionLocker. Its locks
 // share one connection of the pool. They are locks of a connection, so through a
 // pooler that shares connections between transactions they say little; nothing
 // but the price of a summary depends on them.

@@ -12,7 +12,9 @@ func Queries(svc session.Service) map[string]string {
 	return map[string]string{
 		"sessionForAppend": q.sessionForAppend, "readSession": q.readSession, "listUserSessions": q.listUserSessions,
 		"timesSince": q.timesSince, "lastCompaction": q.lastCompaction, "actionsSince": q.actionsSince, "deleteEvents": q.deleteEvents,
-		"events": q.events, "eventsAfter": q.eventsAfter, "recentEvents": q.recentEvents, "recentEventsAfter": q.recentEventsAfter,
+		"events": q.events[0], "eventsAfter": q.events[1], "eventsBefore": q.events[2], "eventsBetween": q.events[3], "scan": q.scan,
+		"recentEvents": q.recentEvents[0], "recentEventsAfter": q.recentEvents[1],
+		"recentEventsBefore": q.recentEvents[2], "recentEventsBetween": q.recentEvents[3],
 	}
 }
 

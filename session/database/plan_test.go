@@ -16,17 +16,22 @@ func TestQueriesUseIndexes(t *testing.T) {
 	service := open(t, ":memory:")
 	const ordered, stray, primary = "idx_events_session_time", "idx_events_stray_time", "sqlite_autoindex_sessions_1"
 	for name, indexes := range map[string][]string{
-		"sessionForAppend":  {ordered, stray, primary},
-		"readSession":       {stray, primary},
-		"listUserSessions":  {primary},
-		"timesSince":        {"COVERING INDEX " + ordered},
-		"actionsSince":      {ordered},
-		"events":            {ordered},
-		"eventsAfter":       {ordered},
-		"recentEvents":      {ordered},
-		"recentEventsAfter": {ordered},
-		"lastCompaction":    {ordered},
-		"deleteEvents":      {ordered},
+		"sessionForAppend":    {ordered, stray, primary},
+		"readSession":         {stray, primary},
+		"listUserSessions":    {primary},
+		"timesSince":          {"COVERING INDEX " + ordered},
+		"actionsSince":        {ordered},
+		"events":              {ordered},
+		"eventsAfter":         {ordered},
+		"recentEvents":        {ordered},
+		"recentEventsAfter":   {ordered},
+		"eventsBefore":        {ordered},
+		"eventsBetween":       {ordered},
+		"recentEventsBefore":  {ordered},
+		"recentEventsBetween": {ordered},
+		"scan":                {ordered},
+		"lastCompaction":      {ordered},
+		"deleteEvents":        {ordered},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan := explain(t, service, "EXPLAIN QUERY PLAN ", name)
@@ -60,7 +65,7 @@ func TestServersUseIndexes(t *testing.T) {
 		}
 		for _, others := range []int{0, 20_000} {
 			addOthers(t, service, others)
-			for _, name := range []string{"sessionForAppend", "events", "eventsAfter", "recentEvents", "recentEventsAfter", "timesSince", "actionsSince", "lastCompaction", "deleteEvents"} {
+			for _, name := range []string{"sessionForAppend", "events", "eventsAfter", "eventsBefore", "eventsBetween", "recentEvents", "recentEventsAfter", "recentEventsBefore", "recentEventsBetween", "scan", "timesSince", "actionsSince", "lastCompaction", "deleteEvents"} {
 				t.Run(fmt.Sprintf("others=%d/%s", others, name), func(t *testing.T) {
 					plan := explain(t, service, "EXPLAIN ", name)
 					// As long as the table is as small as the session, reading it
@@ -87,7 +92,7 @@ func explain(t *testing.T, service session.Service, how, name string) string {
 	query := database.Queries(service)[name]
 	args := []any{trip.AppName, trip.UserID, trip.SessionID}
 	for i := strings.Count(placeholderless(query), "\x00") - len(args); i > 0; i-- {
-		if args = append(args, at(90).Format("2006-01-02 15:04:05+00:00")); i == 1 && (strings.HasPrefix(name, "recent") || name == "lastCompaction") {
+		if args = append(args, at(90).Format("2006-01-02 15:04:05+00:00")); i == 1 && (strings.HasPrefix(name, "recent") || name == "lastCompaction" || name == "scan") {
 			args[len(args)-1] = 10
 		}
 	}

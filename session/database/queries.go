@@ -19,17 +19,31 @@ var eventColumns = []string{
 // queries are the statements, with the placeholders of the dialect. No name in
 // them is a reserved word anywhere, so none is quoted.
 type queries struct {
-	insertSession, touchSession, deleteSession           string
-	lockSession, sessionForAppend, readSession           string
-	listSessions, listUserSessions                       string
-	pageOfSessions, pageOfUserSessions                   string
-	insertEvent, deleteEvents                            string
-	timesSince, actionsSince                             string
-	events, eventsAfter, recentEvents, recentEventsAfter string
-	lastCompaction                                       string
-	eventsAt                                             string // not bound: for a list of times
-	app, user                                            sharedQueries
-	tryLock, unlock                                      string
+	insertSession, touchSession, deleteSession string
+	lockSession, sessionForAppend, readSession string
+	listSessions, listUserSessions             string
+	pageOfSessions, pageOfUserSessions         string
+	insertEvent, deleteEvents                  string
+	timesSince, actionsSince                   string
+	events, recentEvents                       [4]string // see span
+	scan                                       string
+	lastCompaction                             string
+	eventsAt                                   string // not bound: for a list of times
+	app, user                                  sharedQueries
+	tryLock, unlock                            string
+}
+
+// span is the place, among statements for the same events, of the one that is
+// limited to those after a time, or before one, or both.
+func span(after, before bool) int {
+	place := 0
+	if after {
+		place++
+	}
+	if before {
+		place += 2
+	}
+	return place
 }
 
 // sharedQueries are those for the state of an application or of a user.
@@ -56,17 +70,22 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 	columns := strings.Join(eventColumns, ", ")
 	readable := strings.Replace(columns, "timestamp", timestamp, 1)
 	events := "SELECT " + readable + " FROM events WHERE " + ofSession
-	since := " AND timestamp >= ?"
+	since, until := " AND timestamp >= ?", " AND timestamp < ?"
 	inOrder, lastFirst := " ORDER BY timestamp", " ORDER BY timestamp DESC"
 	if d.storedOrder != "" {
 		inOrder, lastFirst = inOrder+", "+d.storedOrder, lastFirst+", "+d.storedOrder+" DESC"
 	}
-	recent := func(also string) string {
+	recent := func(columns, also string) string {
+		readable := strings.Replace(columns, "timestamp", timestamp, 1)
 		if !d.unindexedOrder {
-			return events + also + lastFirst + " LIMIT ?"
+			return "SELECT " + readable + " FROM events WHERE " + ofSession + also + lastFirst + " LIMIT ?"
 		}
 		newest := "SELECT " + columns + ", " + d.storedOrder + " AS place FROM events WHERE " + ofSession + also + " ORDER BY timestamp DESC FETCH FIRST ? ROWS WITH TIES"
 		return "SELECT " + readable + " FROM (" + newest + ") newest ORDER BY timestamp DESC, place DESC"
+	}
+	var whole, newest [4]string
+	for i, also := range []string{"", since, until, since + until} {
+		whole[i], newest[i] = bind(events+also+inOrder), bind(recent(columns, also))
 	}
 	sorted := [3]string{d.sortTime("s.update_time"), d.bytewise("s.user_id"), d.bytewise("s.id")}
 	page := fmt.Sprintf(" AND (%[1]s < ? OR %[1]s = ? AND (%[2]s > ? OR %[2]s = ? AND %[3]s > ?)) ORDER BY %[1]s DESC, %[2]s, %[3]s LIMIT ?",
@@ -92,10 +111,8 @@ func newQueries(orm *gorm.DB, d *dialect) *queries {
 		timesSince:   bind("SELECT " + timestamp + " FROM events WHERE " + ofSession + since),
 		actionsSince: bind("SELECT id, " + timestamp + ", actions FROM events WHERE " + ofSession + since + inOrder),
 
-		events:            bind(events + inOrder),
-		eventsAfter:       bind(events + since + inOrder),
-		recentEvents:      bind(recent("")),
-		recentEventsAfter: bind(recent(since)),
+		events: whole, recentEvents: newest,
+		scan: bind(recent(scanColumns, since+until)),
 		// Without the stored order, which only tells ties apart, the index gives
 		// the newest first, whatever the planner knows of the table.
 		lastCompaction: bind(events + " AND " + d.isCompaction + " ORDER BY timestamp DESC LIMIT 1 OFFSET ?"),

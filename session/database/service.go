@@ -454,7 +454,7 @@ func (r sessionRow) snapshot(texts *texts, events []*session.Event) (*session.Sn
 
 // eventsFor reads the events that req asks for, in order.
 func (s *service) eventsFor(ctx context.Context, tx transaction, k key, req *session.GetRequest, stray bool) ([]*session.Event, error) {
-	if req.OmitCompacted && req.NumRecentEvents <= 0 && req.After.IsZero() && !stray {
+	if req.OmitCompacted && req.NumRecentEvents <= 0 && req.After.IsZero() && req.Before.IsZero() && !stray {
 		if events, ok, err := s.readNeeded(ctx, tx, k); ok || err != nil {
 			return events, err
 		}
@@ -462,10 +462,10 @@ func (s *service) eventsFor(ctx context.Context, tx transaction, k key, req *ses
 	return s.readEvents(ctx, tx, k, req, stray)
 }
 
-// readEvents reads the events that NumRecentEvents and After of req ask for, in
-// order.
+// readEvents reads the events that NumRecentEvents, After and Before of req ask
+// for, in order.
 func (s *service) readEvents(ctx context.Context, tx transaction, k key, req *session.GetRequest, stray bool) ([]*session.Event, error) {
-	recent, after := max(req.NumRecentEvents, 0), req.After
+	recent, after, before := max(req.NumRecentEvents, 0), req.After, req.Before
 	if stray {
 		// The order of the texts is not that of the times: what is asked for is
 		// cut out of all that may be among it.
@@ -473,18 +473,21 @@ func (s *service) readEvents(ctx context.Context, tx transaction, k key, req *se
 		if !after.IsZero() {
 			after = after.Add(-zones)
 		}
+		if !before.IsZero() {
+			before = before.Add(zones)
+		}
 	}
-	q := s.queries
-	query, args := q.events, k.args()
-	switch {
-	case recent > 0 && !after.IsZero():
-		query, args = q.recentEventsAfter, append(args, s.dialect.bindTime(after), recent)
-	case recent > 0:
-		query, args = q.recentEvents, append(args, recent)
-	case !after.IsZero():
-		query, args = q.eventsAfter, append(args, s.dialect.bindTime(after))
+	queries, args := s.queries.events, k.args()
+	if !after.IsZero() {
+		args = append(args, s.dialect.bindTime(after))
 	}
-	events, err := queryEvents(ctx, tx, s.dialect.texts, query, args)
+	if !before.IsZero() {
+		args = append(args, s.dialect.bindTime(before))
+	}
+	if recent > 0 {
+		queries, args = s.queries.recentEvents, append(args, recent)
+	}
+	events, err := queryEvents(ctx, tx, s.dialect.texts, queries[span(!after.IsZero(), !before.IsZero())], args)
 	if err != nil {
 		return nil, err
 	}
@@ -502,8 +505,14 @@ func (s *service) readEvents(ctx context.Context, tx transaction, k key, req *se
 // returns those that req asks for.
 func cut(events []*session.Event, req *session.GetRequest) []*session.Event {
 	slices.SortStableFunc(events, func(a, b *session.Event) int { return a.Timestamp.Compare(b.Timestamp) })
-	first, _ := slices.BinarySearchFunc(events, req.After, func(e *session.Event, t time.Time) int { return e.Timestamp.Compare(t) })
-	events = events[first:]
+	place := func(t time.Time) int {
+		first, _ := slices.BinarySearchFunc(events, t, func(e *session.Event, t time.Time) int { return e.Timestamp.Compare(t) })
+		return first
+	}
+	if !req.Before.IsZero() {
+		events = events[:place(req.Before)]
+	}
+	events = events[place(req.After):]
 	if n := req.NumRecentEvents; n > 0 && n < len(events) {
 		events = events[len(events)-n:]
 	}

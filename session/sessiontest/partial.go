@@ -61,6 +61,7 @@ func RunPartial(t *testing.T, open func(t *testing.T) session.Service) {
 			f.same("events", get(func(*session.GetRequest) {}), test.want)
 			f.same("recent events", get(func(r *session.GetRequest) { r.NumRecentEvents = 100 }), ids(f.get()))
 			f.same("events after a time", get(func(r *session.GetRequest) { r.After = at(0) }), ids(f.get()))
+			f.same("events before a time", get(func(r *session.GetRequest) { r.Before = at(99) }), ids(f.get()))
 			whole := f.get()
 			for event := range f.getAs(&session.GetRequest{AppName: app, UserID: user, SessionID: id, OmitCompacted: true}).Events().All() {
 				for same := range whole.Events().All() {

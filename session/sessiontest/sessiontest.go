@@ -46,6 +46,7 @@ func Run(t *testing.T, open func(t *testing.T) session.Service, except ...string
 		{"RoundTrip", roundTripTests},
 		{"Storage", storageTests},
 		{"Compaction", compactionTests},
+		{"Scan", scanTests},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, test := range group.tests {

@@ -132,6 +132,52 @@ var getTests = []test{
 			f.same("events", ids(f.getAs(&session.GetRequest{AppName: app, UserID: user, SessionID: id, After: at(3), NumRecentEvents: n})), want)
 		}
 	}},
+	{"returns the events before a time", func(f *fixture) {
+		f.append(f.create(nil), said(4)...)
+		for _, c := range []struct {
+			before time.Time
+			want   []string
+		}{
+			{at(0), nil},
+			{at(2), []string{"e0", "e1"}},
+			{at(2).In(time.FixedZone("east", 9*3600)), []string{"e0", "e1"}},
+			{at(2).Add(-time.Nanosecond), []string{"e0", "e1"}},
+			{at(2).Add(time.Nanosecond), []string{"e0", "e1", "e2"}},
+			{at(4), []string{"e0", "e1", "e2", "e3"}},
+		} {
+			f.same(c.before.String(), ids(f.getAs(&session.GetRequest{AppName: app, UserID: user, SessionID: id, Before: c.before})), c.want)
+		}
+	}},
+	{"returns the events from a time to another", func(f *fixture) {
+		f.append(f.create(nil), said(6)...)
+		for _, c := range []struct {
+			after, before time.Time
+			want          []string
+		}{
+			{at(1), at(4), []string{"e1", "e2", "e3"}},
+			{at(1), at(1), nil},
+			{at(4), at(1), nil},
+			{at(-9), at(99), []string{"e0", "e1", "e2", "e3", "e4", "e5"}},
+		} {
+			req := &session.GetRequest{AppName: app, UserID: user, SessionID: id, After: c.after, Before: c.before}
+			f.same("events", ids(f.getAs(req)), c.want)
+			if req.NumRecentEvents = 2; len(c.want) > 2 {
+				c.want = c.want[len(c.want)-2:]
+			}
+			f.same("the recent ones of them", ids(f.getAs(req)), c.want)
+		}
+	}},
+	{"goes back page by page", func(f *fixture) {
+		f.append(f.create(nil), said(7)...)
+		req := &session.GetRequest{AppName: app, UserID: user, SessionID: id, NumRecentEvents: 3}
+		for _, want := range [][]string{{"e4", "e5", "e6"}, {"e1", "e2", "e3"}, {"e0"}, nil} {
+			page := f.getAs(req)
+			f.same("page", ids(page), want)
+			if page.Events().Len() > 0 {
+				req.Before = page.Events().At(0).Timestamp
+			}
+		}
+	}},
 	{"merges the state", func(f *fixture) {
 		s := f.create(map[string]any{"own": "1", "app:a": "1"})
 		f.append(s, set(map[string]any{"own": "2", "user:u": "1"}))
