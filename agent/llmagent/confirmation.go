@@ -73,7 +73,7 @@ func (f *flow) confirmed(ctx agent.InvocationContext) (calls []*genai.FunctionCa
 	answers = confirmations{}
 	asked := map[string]*genai.FunctionCall{} // open questions, by their ID
 	for e := range ctx.Session().Events().All() {
-		if e.Content == nil {
+		if e.Content == nil || e.IsolationScope != ctx.IsolationScope() {
 			continue
 		}
 		for _, part := range e.Content.Parts {
