@@ -205,6 +205,7 @@ func (f *flow) runDelegating(ctx agent.InvocationContext, calls []*genai.Functio
 		more  chan<- bool
 	}
 	items := make(chan item)
+	var made *session.Event // by the goroutine, before items is closed
 	for _, d := range delegations {
 		d.emit = func(event *session.Event) bool {
 			more := make(chan bool, 1)
@@ -214,7 +215,7 @@ func (f *flow) runDelegating(ctx agent.InvocationContext, calls []*genai.Functio
 	}
 	go func() {
 		defer close(items)
-		answer = f.runTools(ctx.WithContext(inner), calls, confirmed, tools)
+		made = f.runTools(ctx.WithContext(inner), calls, confirmed, tools)
 	}()
 	defer func() {
 		// Whatever ends this, also a panic: no agent runs on.
@@ -230,7 +231,7 @@ func (f *flow) runDelegating(ctx agent.InvocationContext, calls []*genai.Functio
 			return nil, false
 		}
 	}
-	return answer, true
+	return made, true
 }
 
 // request is what the call that opened a scope asks for, or nil.
