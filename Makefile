@@ -1,13 +1,16 @@
 CONVERSATION ?= $(firstword $(wildcard examples/conversations/*.json examples/conversations/*.jsonl))
 FUZZTIME ?= 30s
 
-.PHONY: test check bench cover replay fuzz
+.PHONY: test check databases bench cover replay fuzz
 
 test: ## what the README says
 	go test ./...
 
 check: ## all that must hold before a change goes in
 	.ci/run
+
+databases: ## the tests of session/database, on servers of their own
+	.ci/databases go test ./session/database
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
@@ -20,6 +23,8 @@ replay: ## make replay CONVERSATION=file.json
 
 fuzz:
 	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./internal/conversation
+	go test -run '^$$' -fuzz FuzzArgs -fuzztime $(FUZZTIME) ./internal/dialog
 	go test -run '^$$' -fuzz FuzzValues -fuzztime $(FUZZTIME) ./internal/exact
 	go test -run '^$$' -fuzz FuzzUnmarshalRecord -fuzztime $(FUZZTIME) ./session
 	go test -run '^$$' -fuzz FuzzUnmarshalEvent -fuzztime $(FUZZTIME) ./session
+	go test -run '^$$' -fuzz FuzzJSON -fuzztime $(FUZZTIME) ./session/database

@@ -334,6 +334,55 @@ func TestSuperseded(t *testing.T) {
 	}
 }
 
+// lockable is a service with one lock for all sessions.
+type lockable struct {
+	session.Service
+	locked bool
+	err    error
+}
+
+func (l *lockable) TryLockCompaction(context.Context, string, string, string) (func(), bool, error) {
+	if l.locked || l.err != nil {
+		return nil, false, l.err
+	}
+	l.locked = true
+	return func() { l.locked = false }, true, nil
+}
+
+// While another process compacts a session no model is called for it, and
+// afterwards the lock is free again.
+func TestCompactedElsewhere(t *testing.T) {
+	service, handle := stored(t, twoTurns)
+	locks := &lockable{Service: service, locked: true}
+	summarizer := says("S")
+	var told []compaction.Outcome
+	cfg := &compaction.Config{CompactionInterval: 2, Summarizer: summarizer, OnOutcome: func(o compaction.Outcome) { told = append(told, o) }}
+	c := newCompactor(t, cfg, locks)
+	for trigger, compact := range map[string]func(context.Context, session.Session) compaction.Outcome{
+		compaction.TriggerSlidingWindow: c.MaybeCompact, compaction.TriggerManual: c.Compact,
+	} {
+		outcome := compact(t.Context(), handle)
+		if outcome.Kind != compaction.Superseded || outcome.Trigger != trigger || outcome.SessionID != "s1" || !errors.Is(outcome.Err, session.ErrSuperseded) {
+			t.Errorf("outcome %+v", outcome)
+		}
+	}
+	if len(summarizer.calls()) != 0 || len(told) != 2 {
+		t.Errorf("the summarizer was called %d times, and there were %d outcomes", len(summarizer.calls()), len(told))
+	}
+	locks.locked = false
+	if outcome := c.MaybeCompact(t.Context(), handle); outcome.Kind != compaction.Applied || locks.locked {
+		t.Errorf("outcome %+v, locked %v", outcome, locks.locked)
+	}
+}
+
+func TestLockThatFails(t *testing.T) {
+	service, handle := stored(t, twoTurns)
+	c := newCompactor(t, &compaction.Config{CompactionInterval: 2, Summarizer: says("S")}, &lockable{Service: service, err: errors.New("no connection")})
+	if outcome := c.MaybeCompact(t.Context(), handle); outcome.Kind != compaction.Applied {
+		t.Errorf("outcome %+v", outcome)
+	}
+}
+
 func TestServiceThatFails(t *testing.T) {
 	service, handle := stored(t, twoTurns)
 	c := newCompactor(t, &compaction.Config{CompactionInterval: 2, Summarizer: says("S")}, service)

@@ -47,8 +47,10 @@ const (
 	kana
 	hangul
 	cyrillic
+	greek
 	arabic
-	indic
+	devanagari
+	brahmic
 	other
 )
 
@@ -62,7 +64,7 @@ func kindOf(r rune) kind {
 		return digit
 	case r < 0x80:
 		return mark
-	case r < 0x250 && unicode.IsLetter(r):
+	case unicode.Is(unicode.Latin, r):
 		return latin
 	case unicode.Is(unicode.Han, r):
 		return han
@@ -70,12 +72,16 @@ func kindOf(r rune) kind {
 		return kana
 	case unicode.Is(unicode.Hangul, r):
 		return hangul
-	case unicode.In(r, unicode.Cyrillic, unicode.Greek):
+	case unicode.Is(unicode.Cyrillic, r):
 		return cyrillic
+	case unicode.Is(unicode.Greek, r):
+		return greek
 	case unicode.In(r, unicode.Arabic, unicode.Hebrew):
 		return arabic
-	case unicode.In(r, unicode.Devanagari, unicode.Thai):
-		return indic
+	case unicode.Is(unicode.Devanagari, r):
+		return devanagari
+	case unicode.In(r, unicode.Thai, unicode.Bengali, unicode.Tamil):
+		return brahmic
 	}
 	return other
 }
@@ -90,7 +96,7 @@ func (k kind) cost(n int, last rune) int {
 		}
 		return 85 * min(n, 1)
 	case latin:
-		return 100 + 15*max(0, n-7)
+		return 100 + 18*max(0, n-7)
 	case digit:
 		return 100 * ((n + 2) / 3)
 	case mark:
@@ -103,10 +109,14 @@ func (k kind) cost(n int, last rune) int {
 		return 68 * n
 	case cyrillic:
 		return max(100, 25*n)
+	case greek:
+		return max(100, 35*n)
 	case arabic:
-		return max(100, 30*n)
-	case indic:
-		return max(100, 28*n)
+		return max(100, 32*n)
+	case devanagari:
+		return max(100, 31*n)
+	case brahmic:
+		return max(100, 39*n)
 	}
 	return 60 * n
 }

@@ -123,3 +123,29 @@ func TestForeignServices(t *testing.T) {
 		t.Errorf("outcome %v", o)
 	}
 }
+
+// forgetful is a service that stores compaction events without their record.
+type forgetful struct{ session.Service }
+
+func (f forgetful) AppendEvent(ctx context.Context, s session.Session, e *session.Event) error {
+	stored := e.Clone()
+	stored.Actions.Compaction = nil
+	return f.Service.AppendEvent(ctx, s, stored)
+}
+
+// TestServiceDropsRecords: a service that does not keep summaries would have
+// the same events summarized again and again. That is found out at once.
+func TestServiceDropsRecords(t *testing.T) {
+	ours, handle := stored(t, twoTurns)
+	service, summarizer := forgetful{ours}, says("S")
+	c := newCompactor(t, &compaction.Config{CompactionInterval: 2, Summarizer: summarizer}, service)
+	for range 2 {
+		o := c.Compact(t.Context(), handle)
+		if o.Kind != compaction.Failed || !strings.Contains(o.Reason, "does not keep EventActions.Compaction") {
+			t.Errorf("outcome %v", o)
+		}
+	}
+	if n := len(summarizer.calls()); n != 1 {
+		t.Errorf("the summarizer was asked %d times", n)
+	}
+}

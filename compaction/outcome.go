@@ -18,7 +18,8 @@ const (
 	// Declined: the summarizer had nothing to say, or what it said was not
 	// fit to stand in for the events.
 	Declined Kind = "declined"
-	// Superseded: another compaction of the session was stored meanwhile.
+	// Superseded: another compaction of the session was stored meanwhile, or
+	// another process is at it; then no model was called.
 	Superseded Kind = "superseded"
 	// Failed: an error, a panic or a timeout.
 	Failed Kind = "failed"
@@ -41,7 +42,8 @@ const (
 type Outcome struct {
 	Kind Kind
 	// Reason says why, in words. If the outcome is Applied it is empty, or says
-	// why an extract stands in for the summarizer's own summary.
+	// why the summary is not the summarizer's own: a fallback made it, or an
+	// extract stands in.
 	Reason string
 	// Trigger is what started the compaction.
 	Trigger string
@@ -65,14 +67,19 @@ type Outcome struct {
 	Err error
 
 	waiting  int  // see Window
-	fellBack bool // the summarizer was asked, and an extract stands in
+	extract  bool // an extract stands in
+	fellBack bool // so it does although the summarizer was asked
 }
 
 // String is a line for a log.
 func (o Outcome) String() string {
 	text := fmt.Sprintf("compaction %s: session %s", o.Kind, o.SessionID)
 	if o.Kind == Applied {
-		return text + fmt.Sprintf(": %d events, %d tokens now %d, %s", o.Events, o.TokensBefore, o.TokensAfter, o.Duration.Round(time.Millisecond))
+		note := ""
+		if o.Reason != "" {
+			note = " (" + o.Reason + ")"
+		}
+		return text + fmt.Sprintf(": %d events, %d tokens now %d, %s", o.Events, o.TokensBefore, o.TokensAfter, o.Duration.Round(time.Millisecond)) + note
 	}
 	return text + ": " + o.Reason
 }

@@ -15,10 +15,15 @@ type links struct {
 	groups map[int][]int // members by root
 	open   map[int]bool  // events with a call, or a question, that waits
 	calls  map[int]bool  // events with a call
+
+	asking map[*session.Event][]*session.Event // questions with their calls, both ways
 }
 
 func newLinks(events []*session.Event) *links {
-	l := &links{parent: make([]int, len(events)), groups: map[int][]int{}, open: map[int]bool{}, calls: map[int]bool{}}
+	l := &links{
+		parent: make([]int, len(events)), groups: map[int][]int{}, open: map[int]bool{}, calls: map[int]bool{},
+		asking: map[*session.Event][]*session.Event{},
+	}
 	for i := range l.parent {
 		l.parent[i] = i
 	}
@@ -32,6 +37,8 @@ func newLinks(events []*session.Event) *links {
 			}
 			for _, at := range asked.ofCall[call] {
 				l.join(i, at)
+				l.asking[events[at]] = append(l.asking[events[at]], e)
+				l.asking[e] = append(l.asking[e], events[at])
 			}
 			if waits(call, asked, events) {
 				l.open[i] = true
@@ -131,7 +138,7 @@ func waits(call *icontext.Call, asked asked, events []*session.Event) bool {
 	case latest != nil:
 		return false
 	default:
-		return !userSpokeAfter(call, events)
+		return userAfter(call, events) == nil
 	}
 }
 
@@ -145,13 +152,13 @@ func finallyAnswered(call *icontext.Call) bool {
 	return latest != nil && latest.Event.Author == "user"
 }
 
-// userSpokeAfter reports whether the user went on after a call that nothing
-// answered: the run that made it was cut off, and nothing will answer it.
-func userSpokeAfter(call *icontext.Call, events []*session.Event) bool {
+// userAfter is the first message of the user after a call. If nothing answered
+// the call by then, the run that made it was cut off, and nothing will.
+func userAfter(call *icontext.Call, events []*session.Event) *session.Event {
 	for _, e := range events[call.Position+1:] {
 		if e.Author == "user" && icontext.IsMessage(e) && icontext.SeesBranch(call.Event.Branch, e.Branch) {
-			return true
+			return e
 		}
 	}
-	return false
+	return nil
 }

@@ -66,9 +66,12 @@ func (h *history) compact(t *rapid.T, cfg *compaction.Config) int {
 	}
 }
 
+// current is the log without what was rewound.
+func (h *history) current() []*session.Event { return icontext.WithoutRewound(h.log) }
+
 // drawLog appends a few invocations as agents, tools and people make them:
 // parallel and long-running calls, answers that come late or never or twice,
-// questions about calls, branches, scopes, and IDs that recur.
+// questions about calls, branches, scopes, IDs that recur, and rewinds.
 func drawLog(t *rapid.T, h *history) {
 	id := rapid.SampledFrom([]string{"a", "b", "c", ""})
 	lane := rapid.SampledFrom([]icontext.Lane{{}, {}, {}, {Branch: "root.a"}, {Branch: "root.b"}, {Scope: "task"}})
@@ -83,10 +86,12 @@ func drawLog(t *rapid.T, h *history) {
 			h.add(e)
 			return e
 		}
-		event("user", icontext.Lane{}, &genai.Part{Text: "question"})
+		if rapid.IntRange(0, 7).Draw(t, "begins") > 0 {
+			event("user", icontext.Lane{}, &genai.Part{Text: "question"})
+		}
 		for range rapid.IntRange(0, 5).Draw(t, "events") {
 			l := lane.Draw(t, "lane")
-			switch rapid.IntRange(0, 6).Draw(t, "kind") {
+			switch rapid.IntRange(0, 8).Draw(t, "kind") {
 			case 0:
 				event("agent", l, &genai.Part{Text: "answer"})
 			case 1, 2:
@@ -105,6 +110,12 @@ func drawLog(t *rapid.T, h *history) {
 			case 6:
 				e := event("agent", l)
 				e.Actions.RequestedToolConfirmations = map[string]toolconfirmation.ToolConfirmation{id.Draw(t, "id"): {}}
+			case 7:
+				event("other", l, &genai.Part{Text: rapid.SampledFrom([]string{"I am another agent", " "}).Draw(t, "text")})
+			case 8:
+				e := event("user", l)
+				e.Content = nil
+				e.Actions.RewindBeforeInvocationID = rapid.SampledFrom(h.log).Draw(t, "rewound").InvocationID
 			}
 		}
 		if rapid.Bool().Draw(t, "ends") {
@@ -175,11 +186,12 @@ type fataler interface{ Fatalf(string, ...any) }
 
 // checkExact: every event that the view hides was given to a summarizer.
 func checkExact(t fataler, h *history) {
+	log := h.current()
 	visible := map[*session.Event]bool{}
-	for _, e := range icontext.FilterEventsForLLM(h.log) {
+	for _, e := range icontext.FilterEventsForLLM(log) {
 		visible[e] = true
 	}
-	for _, e := range h.log {
+	for _, e := range log {
 		if e.Actions.Compaction == nil && !visible[e] && !h.given[e] {
 			t.Fatalf("event %s is hidden and was never summarized", e.ID)
 		}
@@ -188,9 +200,10 @@ func checkExact(t fataler, h *history) {
 
 // answeredPairs are the calls with an answer, by event, at this time.
 func answeredPairs(h *history) map[*session.Event]map[*session.Event]bool {
+	log := h.current()
 	pairs := map[*session.Event]map[*session.Event]bool{}
-	p := icontext.NewPairs(h.log)
-	for _, e := range h.log {
+	p := icontext.NewPairs(log)
+	for _, e := range log {
 		for _, call := range p.Calls(e) {
 			for _, r := range call.Responses {
 				if pairs[e] == nil {
@@ -206,27 +219,28 @@ func answeredPairs(h *history) map[*session.Event]map[*session.Event]bool {
 // checkBalanced: nothing that waits is covered, and no response is left whose
 // call was covered with it in the log.
 func checkBalanced(t fataler, h *history, pairs map[*session.Event]map[*session.Event]bool) {
-	coverage := icontext.NewCoverage(h.log)
+	log := h.current()
+	coverage := icontext.NewCoverage(log)
 	covered := map[*session.Event]bool{}
-	for i, e := range h.log {
+	for i, e := range log {
 		covered[e] = coverage.Covers(i, e)
 	}
-	for i, e := range h.log {
+	for i, e := range log {
 		if !covered[e] || e.Content == nil {
 			continue
 		}
 		for _, part := range e.Content.Parts {
 			call := part.FunctionCall
-			if call == nil || call.ID == "" || answeredLater(h.log[i+1:], call.ID) {
+			if call == nil || call.ID == "" || answeredLater(log[i+1:], call.ID) {
 				continue
 			}
 			long := slices.Contains(e.LongRunningToolIDs, call.ID)
-			if long || !userLater(h.log[i+1:]) {
+			if long || !userLater(log[i+1:]) {
 				t.Fatalf("event %s is covered although its call %q waits", e.ID, call.ID)
 			}
 		}
 		for id := range e.Actions.RequestedToolConfirmations {
-			if !answeredLater(h.log[i+1:], id) {
+			if !answeredLater(log[i+1:], id) {
 				t.Fatalf("event %s is covered although its question about %q waits", e.ID, id)
 			}
 		}
@@ -243,8 +257,9 @@ func checkBalanced(t fataler, h *history, pairs map[*session.Event]map[*session.
 // lateResponse reports whether the response came after a summary of its call
 // was stored.
 func lateResponse(h *history, call, response *session.Event) bool {
-	at := slices.Index(h.log, response)
-	for _, e := range h.log[:at] {
+	log := h.current()
+	at := slices.Index(log, response)
+	for _, e := range log[:at] {
 		if r := e.Actions.Compaction; r != nil && r.Covers(call) && e.Branch == call.Branch && e.IsolationScope == call.IsolationScope {
 			return true
 		}
@@ -324,8 +339,9 @@ func userLater(log []*session.Event) bool {
 
 // checkFew: of n summaries no more than 3 (1 + log4 n) are active in a lane.
 func checkFew(t fataler, h *history) {
-	coverage := icontext.NewCoverage(h.log)
-	for _, e := range h.log {
+	log := h.current()
+	coverage := icontext.NewCoverage(log)
+	for _, e := range log {
 		active := len(coverage.Active(icontext.LaneOf(e)))
 		if bound := 3 * (1 + math.Log(float64(max(h.summaries, 1)))/math.Log(4)); float64(active) > bound {
 			t.Fatalf("%d of %d summaries are active, more than %.1f", active, h.summaries, bound)
@@ -335,8 +351,9 @@ func checkFew(t fataler, h *history) {
 
 // checkOrder: the view is in the order of the log.
 func checkOrder(t fataler, h *history) {
+	log := h.current()
 	var last time.Time
-	for _, e := range icontext.FilterEventsForLLM(h.log) {
+	for _, e := range icontext.FilterEventsForLLM(log) {
 		if e.Timestamp.Before(last) {
 			t.Fatalf("event %s stands behind a later one", e.ID)
 		}
@@ -344,32 +361,66 @@ func checkOrder(t fataler, h *history) {
 	}
 }
 
-// checkContents: every call is followed at once by a response to each call of
-// its content, and no response stands anywhere else.
+// checkContents: what a model is sent passes the rules of all providers.
 func checkContents(t fataler, h *history) {
-	for _, lane := range []icontext.Lane{{}, {Branch: "root.a"}, {Scope: "task"}} {
-		var open []string
-		for _, content := range icontext.Contents(h.log, icontext.Options{Agent: "agent", Branch: lane.Branch, Scope: lane.Scope, Compacted: true}) {
-			calls, responses := ids(content)
-			if strings.Join(responses, ",") != strings.Join(open, ",") {
-				t.Fatalf("calls %q are followed by responses %q", open, responses)
+	for _, lane := range []icontext.Lane{{}, {Branch: "root.a"}, {Branch: "root.b"}, {Scope: "task"}} {
+		for _, compacted := range []bool{true, false} {
+			for _, current := range []bool{false, true} {
+				contents := icontext.Normalize(icontext.Contents(h.log, icontext.Options{
+					Agent: "agent", Branch: lane.Branch, Scope: lane.Scope, Compacted: compacted, CurrentTurnOnly: current,
+				}))
+				if err := refused(contents); err != nil {
+					t.Fatalf("%+v, compacted %v, current turn only %v: %v", lane, compacted, current, err)
+				}
 			}
-			open = calls
-		}
-		if len(open) > 0 {
-			t.Fatalf("calls %q have no responses", open)
 		}
 	}
 }
 
-func ids(content *genai.Content) (calls, responses []string) {
-	for _, part := range content.Parts {
-		if part.FunctionCall != nil {
-			calls = append(calls, part.FunctionCall.ID)
+// refused says what Gemini, OpenAI or Anthropic, or a model behind a chat
+// template, would refuse contents for: all their rules at once.
+func refused(contents []*genai.Content) error {
+	seen := map[string]bool{}
+	var open []string // calls of the content before
+	for i, content := range contents {
+		if want := []string{genai.RoleUser, genai.RoleModel}[i%2]; content.Role != want {
+			return fmt.Errorf("content %d has the role %q, not %q", i, content.Role, want)
 		}
-		if part.FunctionResponse != nil {
-			responses = append(responses, part.FunctionResponse.ID)
+		if len(content.Parts) == 0 {
+			return fmt.Errorf("content %d has no parts", i)
 		}
+		var calls, responses []string
+		for _, part := range content.Parts {
+			switch {
+			case part.FunctionCall != nil:
+				if content.Role != genai.RoleModel {
+					return fmt.Errorf("content %d: a call by the user", i)
+				}
+				id := part.FunctionCall.ID
+				if id != "" && seen[id] {
+					return fmt.Errorf("content %d: a second call %q", i, id)
+				}
+				seen[id] = true
+				calls = append(calls, id)
+			case part.FunctionResponse != nil:
+				if content.Role != genai.RoleUser {
+					return fmt.Errorf("content %d: a response by the model", i)
+				}
+				responses = append(responses, part.FunctionResponse.ID)
+				if part != content.Parts[len(responses)-1] {
+					return fmt.Errorf("content %d: something stands before the response %q", i, part.FunctionResponse.ID)
+				}
+			case strings.TrimSpace(part.Text) == "" && len(part.ThoughtSignature) == 0:
+				return fmt.Errorf("content %d: blank text", i)
+			}
+		}
+		if !slices.Equal(open, responses) {
+			return fmt.Errorf("content %d: calls %q are followed by responses %q", i, open, responses)
+		}
+		open = calls
 	}
-	return calls, responses
+	if len(open) > 0 {
+		return fmt.Errorf("calls %q have no responses", open)
+	}
+	return nil
 }

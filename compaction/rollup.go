@@ -37,7 +37,7 @@ func selectRollup(events []*session.Event, need int) (Window, bool) {
 	return Window{}, false
 }
 
-func levelOf(s *icontext.Summary) int { return manifestOf(s.Event).level }
+func levelOf(s *icontext.Summary) int { return s.Event.Manifest().Level }
 
 // merged is the window that merges neighbouring summaries of a lane, and with
 // them the events of the lane that more names. What no summary covers between

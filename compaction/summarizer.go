@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +32,9 @@ type SummarizeResult struct {
 	Content *genai.Content
 	// Usage is what the model reported, or nil.
 	Usage *genai.GenerateContentResponseUsageMetadata
+	// Note is what went wrong on the way to the summary, if anything did, such
+	// as why a fallback made it. Outcome.Reason tells it.
+	Note string
 }
 
 // material is what a summary is made of. Our own summarizers know which events
@@ -85,14 +87,16 @@ func (f fallback) summarize(ctx context.Context, m material) (SummarizeResult, e
 	if ctx.Err() != nil {
 		return SummarizeResult{}, errors.Join(ctx.Err(), err)
 	}
+	note := "the summarizer returned no text"
 	if err != nil {
-		slog.WarnContext(ctx, "compaction: the summarizer failed, its fallback is asked", "error", err)
+		note = err.Error()
 	}
 	second, secondErr := summarizeWith(ctx, f.secondary, m)
 	if secondErr != nil {
 		return SummarizeResult{}, errors.Join(err, secondErr)
 	}
 	second.Usage = addUsage(result.Usage, second.Usage)
+	second.Note = "the fallback made the summary: " + note
 	return second, nil
 }
 

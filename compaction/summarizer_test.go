@@ -416,14 +416,14 @@ func TestFallback(t *testing.T) {
 	for _, tc := range []struct {
 		name               string
 		primary, secondary *fake
-		text, err          string
+		text, err, note    string
 		tokens             int32
 	}{
-		{"primary answers", with("one", 1, nil), with("two", 2, nil), "one", "", 2},
-		{"primary declines", with("", 1, nil), with("two", 2, nil), "two", "", 6},
-		{"primary fails", with("", 1, errors.New("down")), with("two", 2, nil), "two", "", 6},
-		{"primary panics", panics, with("two", 2, nil), "two", "", 4},
-		{"both fail", with("", 1, errors.New("down")), with("", 2, errors.New("out")), "", "down\nout", 0},
+		{"primary answers", with("one", 1, nil), with("two", 2, nil), "one", "", "", 2},
+		{"primary declines", with("", 1, nil), with("two", 2, nil), "two", "", "the fallback made the summary: the summarizer returned no text", 6},
+		{"primary fails", with("", 1, errors.New("down")), with("two", 2, nil), "two", "", "the fallback made the summary: down", 6},
+		{"primary panics", panics, with("two", 2, nil), "two", "", "the fallback made the summary: the summarizer panicked: no", 4},
+		{"both fail", with("", 1, errors.New("down")), with("", 2, errors.New("out")), "", "down\nout", "", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			result, err := compaction.Fallback(tc.primary, tc.secondary).SummarizeEvents(t.Context(), events(t, `i1 1 user: hello`))
@@ -432,6 +432,9 @@ func TestFallback(t *testing.T) {
 			}
 			if err == nil && (result.Content.Parts[0].Text != tc.text || result.Usage.TotalTokenCount != tc.tokens) {
 				t.Errorf("result %+v, usage %+v", result.Content, result.Usage)
+			}
+			if result.Note != tc.note {
+				t.Errorf("note %q, want %q", result.Note, tc.note)
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func selectTail(events []*session.Event, r reader, limits tailLimits) (Window, b
 	var best Window
 	size := 0
 	for _, lane := range l.lanes {
-		indices := slices.DeleteFunc(slices.Clone(old), func(i int) bool { return icontext.LaneOf(events[i]) != lane })
+		indices := slices.DeleteFunc(slices.Clone(old), func(i int) bool { return icontext.LaneOf(l.events[i]) != lane })
 		w := l.tailOf(lane, indices, limits.worthwhile)
 		if tokens := estimateEvents(w.New) + estimateEvents(w.Merged); tokens > size {
 			best, size = w, tokens
@@ -128,7 +128,7 @@ func selectFold(events []*session.Event, r reader, limit int) (Window, bool) {
 // Never is it a sum of counts: each one counts the whole history.
 func reported(events []*session.Event, r reader) (int, bool) {
 	added := 0
-	for _, e := range slices.Backward(events) {
+	for _, e := range slices.Backward(icontext.WithoutRewound(events)) {
 		if !r.sees(e) {
 			continue
 		}

@@ -36,6 +36,12 @@ func TestSelectTail(t *testing.T) {
 			i3 3 agent: three
 			i4 4 agent: four
 			i5 5 agent: five`, "e1 e2 e3 in 1-3"},
+		{"case 69: what was rewound is not summarized", 1, 0, "", `
+			i1 1 agent: one
+			i2 2 user: the secret
+			r1 3 user: rewind i2
+			i3 4 agent: three
+			i4 5 agent: four`, "e1 e4 in 1-4"},
 		{"case 31 and 51: a pair is kept whole", 1, 0, "", `
 			i1 1 agent: one
 			i2 2 agent: call a look

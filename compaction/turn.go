@@ -98,7 +98,7 @@ func (c *Compactor) onTurn(ctx context.Context, key sessionKey, p Prompt, size i
 	if _, due := choose(eventsOf(p.Session)); !due {
 		return Outcome{Kind: NothingToDo, Reason: reasonNothing}
 	}
-	outcome, event := c.try(ctx, key, choose)
+	outcome, event := c.try(ctx, key, &reading{}, choose)
 	if event != nil {
 		session.AppendToHandle(p.Session, event.Clone(), nil)
 	}
@@ -153,7 +153,7 @@ func (c *Compactor) sizeOf(p Prompt) int {
 // was read, and reports whether there were any.
 func (c *Compactor) refresh(ctx context.Context, handle session.Session) bool {
 	key := keyOf(handle)
-	read, err := c.service.Get(ctx, &session.GetRequest{AppName: key.app, UserID: key.user, SessionID: key.id})
+	read, err := c.read(ctx, key)
 	if err != nil {
 		return false
 	}
@@ -162,7 +162,7 @@ func (c *Compactor) refresh(ctx context.Context, handle session.Session) bool {
 		known[e.ID] = true
 	}
 	found := false
-	for e := range read.Session.Events().All() {
+	for e := range read.Events().All() {
 		if e.Actions.Compaction != nil && !known[e.ID] {
 			session.AppendToHandle(handle, e, nil)
 			found = true

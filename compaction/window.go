@@ -96,11 +96,12 @@ type log struct {
 	coverage   *icontext.Coverage
 	links      *links
 	unfinished map[string]bool // invocations that may go on
-	lanes      []icontext.Lane // in order of appearance
+	lanes      []icontext.Lane // sorted: the order does not depend on what was read
 	indices    map[icontext.Lane][]int
 }
 
 func readLog(events []*session.Event) *log {
+	events = icontext.WithoutRewound(events)
 	l := &log{
 		events:     events,
 		coverage:   icontext.NewCoverage(events),
@@ -118,6 +119,9 @@ func readLog(events []*session.Event) *log {
 		}
 		l.indices[lane] = append(l.indices[lane], i)
 	}
+	slices.SortFunc(l.lanes, func(a, b icontext.Lane) int {
+		return cmp.Or(cmp.Compare(a.Branch, b.Branch), cmp.Compare(a.Scope, b.Scope))
+	})
 	return l
 }
 

@@ -68,6 +68,23 @@ func TestSelectEventsToCompact(t *testing.T) {
 			i3 3 agent: three
 			i4 4 agent: four
 			i5 5 agent: five`, "e2 e4 e5 in 2-4"},
+		{"case 68: what was rewound is not summarized, and does not count", 3, 1, `
+			i1 1 agent: one
+			i2 2 user: the secret
+			r1 3 user: rewind i2
+			i3 4 agent: three`, "nothing"},
+		{"case 68: the same where enough is new", 2, 1, `
+			i1 1 agent: one
+			i2 2 user: the secret
+			r1 3 user: rewind i2
+			i3 4 agent: three
+			i4 5 agent: four`, "e1 e4 in 1-4"},
+		{"a rewound summary is no frontier: what it covered before is new again", 2, 0, `
+			i1 1 agent: one
+			i2 2 agent: two
+			c1 3 summary 1-2: S
+			r1 4 user: rewind i2
+			i3 5 agent: three`, "e1 e5 in 1-5"},
 		{"case 14: a pending call steps aside, where in the ADKs only i1 is compacted", 2, 0, `
 			i1 1 agent: one
 			i2 2 agent: call* p job

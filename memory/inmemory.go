@@ -2,12 +2,7 @@ package memory
 
 import (
 	"context"
-	"slices"
-	"strings"
 	"sync"
-	"unicode"
-
-	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/internal/clone"
 	"github.com/recap-adk/recap/session"
@@ -15,44 +10,39 @@ import (
 
 // InMemoryService returns a Service that keeps memories in this process and
 // forgets them with it. An entry fits a query if it has a word of it, in any
-// case of letters. Entries come oldest first.
+// case of letters. In scripts that do not set words apart, such as Chinese, two
+// neighbouring characters are a word. A search returns at most 20 entries:
+// those with the most words of the query, of which a rare one counts more; of
+// equals the newer first.
 func InMemoryService() Service {
-	return &inMemoryService{users: map[userKey]map[string][]remembered{}}
+	return &inMemoryService{users: map[userKey]map[string][]indexed{}}
 }
 
 type userKey struct{ app, user string }
 
-// remembered is an entry, and the words in it.
-type remembered struct {
-	entry Entry
-	words map[string]bool
-}
-
 type inMemoryService struct {
 	mu    sync.RWMutex
-	users map[userKey]map[string][]remembered // by session
+	users map[userKey]map[string][]indexed // by session
 }
 
 func (s *inMemoryService) AddSessionToMemory(ctx context.Context, added session.Session) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	var entries []remembered
+	var entries []indexed
 	for e := range added.Events().All() {
-		words := wordsOf(textOf(e.Content))
+		entry := Entry{ID: e.ID, Content: e.Content, Author: e.Author, Timestamp: e.Timestamp, CustomMetadata: e.CustomMetadata}
+		words := words(entry.Text(), true)
 		if e.Partial || e.Actions.Compaction != nil || len(words) == 0 {
 			continue
 		}
-		entries = append(entries, remembered{
-			entry: Entry{ID: e.ID, Content: clone.Of(e.Content), Author: e.Author, Timestamp: e.Timestamp, CustomMetadata: clone.Of(e.CustomMetadata)},
-			words: words,
-		})
+		entries = append(entries, indexed{clone.Of(entry), words})
 	}
 	key := userKey{added.AppName(), added.UserID()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.users[key] == nil {
-		s.users[key] = map[string][]remembered{}
+		s.users[key] = map[string][]indexed{}
 	}
 	s.users[key][added.ID()] = entries
 	return nil
@@ -62,52 +52,11 @@ func (s *inMemoryService) SearchMemory(ctx context.Context, req *SearchRequest) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	wanted := wordsOf(req.Query)
-	response := &SearchResponse{Memories: []Entry{}}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	for _, entries := range s.users[userKey{req.AppName, req.UserID}] {
-		for _, e := range entries {
-			if overlap(e.words, wanted) {
-				response.Memories = append(response.Memories, clone.Of(e.entry))
-			}
-		}
+	var entries []indexed
+	for _, remembered := range s.users[userKey{req.AppName, req.UserID}] {
+		entries = append(entries, remembered...)
 	}
-	slices.SortFunc(response.Memories, func(a, b Entry) int {
-		if order := a.Timestamp.Compare(b.Timestamp); order != 0 {
-			return order
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
-	return response, nil
-}
-
-func overlap(words, wanted map[string]bool) bool {
-	for word := range wanted {
-		if words[word] {
-			return true
-		}
-	}
-	return false
-}
-
-func textOf(content *genai.Content) string {
-	var b strings.Builder
-	if content != nil {
-		for _, part := range content.Parts {
-			if part != nil && !part.Thought {
-				b.WriteString(part.Text)
-				b.WriteByte(' ')
-			}
-		}
-	}
-	return b.String()
-}
-
-func wordsOf(text string) map[string]bool {
-	words := map[string]bool{}
-	for word := range strings.FieldsFuncSeq(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {
-		words[word] = true
-	}
-	return words
+	return &SearchResponse{Memories: clone.Of(search(entries, req.Query))}, nil
 }

@@ -16,6 +16,7 @@ package memory
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"google.golang.org/genai"
@@ -29,7 +30,7 @@ type Service interface {
 	// was added before is replaced.
 	AddSessionToMemory(ctx context.Context, s session.Session) error
 	// SearchMemory returns what fits the query, of all sessions of the user in
-	// the application. That there is nothing is no error.
+	// the application, the best first. That there is nothing is no error.
 	SearchMemory(ctx context.Context, req *SearchRequest) (*SearchResponse, error)
 }
 
@@ -55,4 +56,17 @@ type Entry struct {
 	// Timestamp is when it was said.
 	Timestamp      time.Time
 	CustomMetadata map[string]any
+}
+
+// Text is what was said, a line for each part: no thoughts, calls or files.
+func (e Entry) Text() string {
+	var texts []string
+	if e.Content != nil {
+		for _, part := range e.Content.Parts {
+			if part != nil && !part.Thought && part.Text != "" {
+				texts = append(texts, part.Text)
+			}
+		}
+	}
+	return strings.Join(texts, "\n")
 }

@@ -92,6 +92,82 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestWords: what a word is, in several scripts and cases of letters.
+func TestWords(t *testing.T) {
+	for _, test := range []struct {
+		text, query string
+		fits        bool
+	}{
+		{"The hotel, booked.", "hotel?", true},
+		{"The hotels", "hotel", false},
+		{"ΟΔΟΣ ΕΡΜΟΥ", "οδος", true}, // the last letter has two small forms
+		{"300 \u212a", "k", true},    // the sign for kelvin is a capital K
+		{"naïve", "NAÏVE", true},
+		{"room 12b", "12B", true},
+		{"東京タワーへ行きたい", "東京タワー", true},
+		{"東京タワーへ行きたい", "京都", false},
+		{"我住在北京大学附近", "北京", true},
+		{"我住在北京大学附近", "京", true}, // one character
+		{"北京", "上海的北京", true},
+		{"我住在北京", "北海", false}, // its characters, but not side by side
+		{"서울에서 만나요", "서울", true},
+		{"ฉันชอบกาแฟ", "กาแฟ", true},
+		{"Tokyo東京", "東京", true},
+		{"Tokyo東京", "tokyo", true},
+		{"हिन्दी में", "हिन्दी", true},
+	} {
+		s := memory.InMemoryService()
+		if err := s.AddSessionToMemory(t.Context(), said("ada", "s1", test.text)); err != nil {
+			t.Fatal(err)
+		}
+		if got := search(t, s, "ada", test.query); (got != "") != test.fits {
+			t.Errorf("%q finds %q: %v", test.query, test.text, got != "")
+		}
+	}
+}
+
+// TestOrder: what has more words of the query comes first, a rare word counts
+// more, and of equals the newer one is first. There are 20 at most.
+func TestOrder(t *testing.T) {
+	s := memory.InMemoryService()
+	for _, added := range []session.Session{
+		said("ada", "s1", "the hotel", "the hotel Avenida", "the weather", "Avenida", "the rain"),
+		said("bob", "s2", "Avenida", "Avenida", "Avenida", "Avenida"), // counts for bob alone
+	} {
+		if err := s.AddSessionToMemory(t.Context(), added); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for query, want := range map[string]string{
+		"the hotel Avenida": "s1-1 s1-0 s1-3 s1-4 s1-2",
+		"the Avenida":       "s1-1 s1-3 s1-4 s1-2 s1-0",
+	} {
+		if got := search(t, s, "ada", query); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+	many := make([]string, 100)
+	for i := range many {
+		many[i] = "hotel"
+	}
+	if err := s.AddSessionToMemory(t.Context(), said("eve", "s1", many...)); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Fields(search(t, s, "eve", "hotel")); len(got) != 20 || got[0] != "s1-99" {
+		t.Errorf("%d memories, the first is %s", len(got), got[0])
+	}
+}
+
+func TestText(t *testing.T) {
+	content := &genai.Content{Parts: []*genai.Part{nil, {Text: "one"}, {Text: "hm", Thought: true}, {FunctionCall: &genai.FunctionCall{Name: "f"}}, {Text: "two"}}}
+	if got := (memory.Entry{Content: content}).Text(); got != "one\ntwo" {
+		t.Errorf("text %q", got)
+	}
+	if got := (memory.Entry{}).Text(); got != "" {
+		t.Errorf("text %q", got)
+	}
+}
+
 // TestNotRemembered: what nobody said is no memory.
 func TestNotRemembered(t *testing.T) {
 	summary := &session.Event{ID: "summary", LLMResponse: model.LLMResponse{Content: genai.NewContentFromText("word", "user")}}
@@ -120,7 +196,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if got := len(strings.Fields(search(t, s, "ada", "hotel"))); got != 20 {
+	if got := len(strings.Fields(search(t, s, "ada", "hotel"))); got != 20 { // as many as one search returns
 		t.Errorf("%d memories", got)
 	}
 	ended, cancel := context.WithCancel(t.Context())

@@ -40,3 +40,17 @@ func ExampleError() {
 	}
 	// Output: make the prompt smaller: gemini (status 400): prompt too long for the model: 1200000 tokens
 }
+
+func ExampleNewLLM() {
+	// Adapters do this when they are imported; so can an application.
+	model.Register(`echo(-.*)?`, func(ctx context.Context, name string) (model.LLM, error) {
+		return modeltest.Echo{}, nil
+	})
+	llm, err := model.NewLLM(context.Background(), "echo-large")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(llm.Name())
+	// Output: echo
+}

@@ -13,6 +13,12 @@
 // whatever the provider: Content with its Parts, and GenerateContentConfig.
 // Adapters are in the packages below this one; package modeltest has models
 // for tests, which need no network.
+//
+// An adapter that is imported can be had by the name of a model:
+//
+//	import _ "github.com/recap-adk/recap/model/anthropicmodel"
+//
+//	llm, err := model.NewLLM(ctx, "claude-sonnet-4-5")
 package model
 
 import (

@@ -106,8 +106,10 @@ func (b *background) compact(j *job) {
 	defer context.AfterFunc(b.ctx, cancel)()
 	defer cancel()
 	for {
-		applied := b.ctx.Err() == nil && b.compactor.MaybeCompact(ctx, j.session).Kind == compaction.Applied
-		if !applied && b.finish(j) {
+		if b.ctx.Err() == nil {
+			b.compactor.Drain(ctx, j.session)
+		}
+		if b.finish(j) {
 			return
 		}
 	}

@@ -291,16 +291,38 @@ func (r *Runner) invocation(ctx context.Context, s session.Session, msg *genai.C
 		RunConfig:       cfg,
 		Compactor:       r.compactor,
 		ArtifactService: r.cfg.ArtifactService,
-		MemoryService:   r.cfg.MemoryService,
+		MemoryService:   r.memory(),
 		Plugins:         r.plugins.forAgents(),
 	})
 }
 
+// memory is the memory service. With compaction on, the session of a run has
+// the events that the run needs; what is remembered is all of it.
+func (r *Runner) memory() memory.Service {
+	if r.cfg.MemoryService == nil || r.compactor == nil {
+		return r.cfg.MemoryService
+	}
+	return wholeSessions{r.cfg.MemoryService, r.cfg.SessionService}
+}
+
+// wholeSessions is a memory service that reads anew what it adds.
+type wholeSessions struct {
+	memory.Service
+	sessions session.Service
+}
+
+func (w wholeSessions) AddSessionToMemory(ctx context.Context, s session.Session) error {
+	whole, err := w.sessions.Get(ctx, &session.GetRequest{AppName: s.AppName(), UserID: s.UserID(), SessionID: s.ID()})
+	if err != nil {
+		return err
+	}
+	return w.Service.AddSessionToMemory(ctx, whole.Session)
+}
+
 func (r *Runner) session(ctx context.Context, userID, sessionID string) (session.Session, error) {
-	get := &session.GetRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID}
-	found, err := r.cfg.SessionService.Get(ctx, get)
+	found, err := r.read(ctx, userID, sessionID)
 	if err == nil {
-		return found.Session, nil
+		return found, nil
 	}
 	// Only a session that is known not to be there is created: on any other
 	// failure the history may exist.
@@ -310,15 +332,24 @@ func (r *Runner) session(ctx context.Context, userID, sessionID string) (session
 	created, err := r.cfg.SessionService.Create(ctx, &session.CreateRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID})
 	if errors.Is(err, session.ErrExists) {
 		// Another run was faster.
-		if found, err = r.cfg.SessionService.Get(ctx, get); err != nil {
-			return nil, err
-		}
-		return found.Session, nil
+		return r.read(ctx, userID, sessionID)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return created.Session, nil
+}
+
+// read reads a session: with compaction on, what is needed of it.
+func (r *Runner) read(ctx context.Context, userID, sessionID string) (session.Session, error) {
+	if r.compactor != nil {
+		return r.compactor.Read(ctx, r.cfg.AppName, userID, sessionID)
+	}
+	got, err := r.cfg.SessionService.Get(ctx, &session.GetRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID})
+	if err != nil {
+		return nil, err
+	}
+	return got.Session, nil
 }
 
 // storeMessage stores what the user says, and the state that comes with it. The
@@ -439,11 +470,11 @@ func (r *Runner) existing(ctx context.Context, userID, sessionID string) (sessio
 	if r.compactor == nil {
 		return nil, fmt.Errorf("runner: %w", ErrCompactionOff)
 	}
-	got, err := r.cfg.SessionService.Get(ctx, &session.GetRequest{AppName: r.cfg.AppName, UserID: userID, SessionID: sessionID})
+	s, err := r.read(ctx, userID, sessionID)
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
-	return got.Session, nil
+	return s, nil
 }
 
 // Flush waits until the compactions that were started are done, or until ctx

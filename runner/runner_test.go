@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/libtnb/sqlite"
 	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
@@ -26,8 +23,6 @@ import (
 	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/runner"
 	"github.com/recap-adk/recap/session"
-	"github.com/recap-adk/recap/session/database"
-	"github.com/recap-adk/recap/session/sessiontest"
 )
 
 func TestMain(m *testing.M) {
@@ -703,74 +698,5 @@ func TestConcurrentRuns(t *testing.T) {
 	}
 	if questions != 80 || answers != 80 {
 		t.Errorf("%d questions, %d answers are stored, want 80 each", questions, answers)
-	}
-}
-
-// BenchmarkTurn measures a turn of a session with so many events, compaction on.
-func BenchmarkTurn(b *testing.B) {
-	for store, open := range map[string]func(b *testing.B) session.Service{
-		"memory": func(*testing.B) session.Service { return session.InMemoryService() },
-		"sqlite": openSQLite,
-	} {
-		for _, events := range []int{100, 1000, 10000} {
-			b.Run(fmt.Sprintf("store=%s/events=%d", store, events), func(b *testing.B) {
-				benchmarkTurn(b, open(b), events)
-			})
-		}
-	}
-}
-
-func openSQLite(b *testing.B) session.Service {
-	service, err := database.NewSessionService(sqlite.Open(filepath.Join(b.TempDir(), "s.db") + "?_pragma=journal_mode(WAL)"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := database.AutoMigrate(service); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		if err := service.(io.Closer).Close(); err != nil {
-			b.Error(err)
-		}
-	})
-	return service
-}
-
-func benchmarkTurn(b *testing.B, service session.Service, events int) {
-	ctx := b.Context()
-	if _, err := sessiontest.Fill(ctx, service, "app", "ada", "s1", events); err != nil {
-		b.Fatal(err)
-	}
-	text := strings.Repeat("something that was said. ", 20)
-	a, err := llmagent.New(llmagent.Config{Name: "agent", Model: modeltest.Echo{}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	r, err := runner.New(runner.Config{AppName: "app", Agent: a, SessionService: service, CompactionConfig: &compaction.Config{CompactionInterval: 5, OverlapSize: 2, Summarizer: compaction.ExtractiveSummarizer{}}})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer r.Close(ctx)
-	// The backlog is compacted before the clock starts, as in a session that
-	// has had compaction from its beginning.
-	turn := func() {
-		for _, err := range r.Run(ctx, "ada", "s1", genai.NewContentFromText(text, genai.RoleUser), agent.RunConfig{}) {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	turn()
-	if err := r.Flush(ctx); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		turn()
-		b.StopTimer()
-		if err := r.Flush(ctx); err != nil {
-			b.Fatal(err)
-		}
-		b.StartTimer()
 	}
 }

@@ -15,7 +15,9 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/compaction"
+	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/runner"
 	"github.com/recap-adk/recap/session"
 )
@@ -27,6 +29,22 @@ var soakTurns = flag.Int("soak", 2000, "turns of TestSoak")
 // event is lost, and no goroutine is left (see TestMain). With -soak=20000 it
 // runs as many turns.
 func TestSoak(t *testing.T) {
+	t.Run("window", func(t *testing.T) {
+		// Some hang longer than any turn may take.
+		soak(t, *soakTurns, says(t, "an answer that is long enough to be worth a summary"), compaction.Config{CompactionInterval: 3, OverlapSize: 1})
+	})
+	t.Run("threshold", func(t *testing.T) {
+		a, err := llmagent.New(llmagent.Config{Name: "agent", Model: modeltest.Echo{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		soak(t, *soakTurns/4, a, compaction.Config{CompactionInterval: 5, OverlapSize: 1, TokenThreshold: 250, EventRetentionSize: 4})
+	})
+}
+
+// soak plays turns of the agent while cfg, with a summarizer of that kind,
+// compacts.
+func soak(t *testing.T, soakTurns int, a agent.Agent, cfg compaction.Config) {
 	const sessions = 50
 	var hanging atomic.Int32
 	summarizer := summarizerFunc(func(ctx context.Context, events []*session.Event) (compaction.SummarizeResult, error) {
@@ -45,15 +63,16 @@ func TestSoak(t *testing.T) {
 		case 4:
 			hanging.Add(1)
 			defer hanging.Add(-1)
-			<-ctx.Done() // longer than any turn may take
+			<-ctx.Done()
 			return compaction.SummarizeResult{}, ctx.Err()
 		}
 		return say(fmt.Sprintf("what %d events say", len(events)))
 	})
+	cfg.Timeout, cfg.Summarizer = 20*time.Millisecond, summarizer
 	service := session.InMemoryService()
 	r, err := runner.New(runner.Config{
-		AppName: "app", Agent: says(t, "an answer that is long enough to be worth a summary"), SessionService: service, AutoCreateSession: true,
-		CompactionConfig: &compaction.Config{CompactionInterval: 3, OverlapSize: 1, Timeout: 20 * time.Millisecond, Summarizer: summarizer},
+		AppName: "app", Agent: a, SessionService: service, AutoCreateSession: true,
+		CompactionConfig: &cfg,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +82,7 @@ func TestSoak(t *testing.T) {
 	counts := make([]atomic.Int64, sessions)
 	for range 8 {
 		wg.Go(func() {
-			for turns.Add(1) <= int64(*soakTurns) {
+			for turns.Add(1) <= int64(soakTurns) {
 				id := rand.IntN(sessions)
 				message := genai.NewContentFromText("a question that is long enough to be worth a summary", genai.RoleUser)
 				for _, err := range r.Run(t.Context(), "ada", fmt.Sprint(id), message, agent.RunConfig{}) {
@@ -112,5 +131,5 @@ func TestSoak(t *testing.T) {
 	if summaries == 0 {
 		t.Error("nothing was ever summarized")
 	}
-	t.Logf("%d turns, %d summaries", *soakTurns, summaries)
+	t.Logf("%d turns, %d summaries", soakTurns, summaries)
 }

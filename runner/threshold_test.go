@@ -3,6 +3,7 @@ package runner_test
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/compaction"
+	"github.com/recap-adk/recap/internal/testdb"
+	"github.com/recap-adk/recap/memory"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/runner"
@@ -78,6 +81,57 @@ func TestThresholdOnATurn(t *testing.T) {
 	}
 	if last := requests[6]; !strings.Contains(fmt.Sprint(texts(last)), "S") || len(last.Contents) >= 13 {
 		t.Errorf("the last prompt has %d contents: %s", len(last.Contents), texts(last))
+	}
+}
+
+// TestCompactionBetweenAgents has case 67 of the ADK family: of two agents that
+// run one after the other, the first has its prompt compacted. What the second
+// says is stored all the same: the handle of the run is not stale.
+func TestCompactionBetweenAgents(t *testing.T) {
+	first := modeltest.NewScript(counted(modeltest.Call("c1", "look", nil), 500), counted(modeltest.Call("c2", "look", nil), 600), modeltest.Text("seen"))
+	second := modeltest.NewScript(modeltest.Text("the end"))
+	looks := looking(t, first)
+	ends, err := llmagent.New(llmagent.Config{Name: "ends", Model: second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := agent.New(agent.Config{Name: "both", SubAgents: []agent.Agent{looks, ends}, Run: func(ctx agent.InvocationContext) iter.Seq2[*session.Event, error] {
+		return func(yield func(*session.Event, error) bool) {
+			for _, a := range []agent.Agent{looks, ends} {
+				for event, err := range a.Run(ctx) {
+					if !yield(event, err) {
+						return
+					}
+				}
+			}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service := testdb.Open(t, testdb.SQLite)
+	r := newRunner(t, runner.Config{Agent: both, SessionService: service, CompactionConfig: &compaction.Config{
+		TokenThreshold: 450, EventRetentionSize: 1, Summarizer: &counting{},
+	}})
+	for _, err := range r.Run(t.Context(), "ada", "s1", genai.NewContentFromText("the question", genai.RoleUser), agent.RunConfig{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := service.Get(t.Context(), &session.GetRequest{AppName: "app", UserID: "ada", SessionID: "s1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log []string
+	for e := range got.Session.Events().All() {
+		what := e.Author
+		if e.Actions.Compaction != nil {
+			what = "summary"
+		}
+		log = append(log, what)
+	}
+	if want := "user agent agent agent agent summary agent ends"; strings.Join(log, " ") != want {
+		t.Errorf("the log is %q, want %q", strings.Join(log, " "), want)
 	}
 }
 
@@ -180,5 +234,29 @@ func TestCompactOnRequest(t *testing.T) {
 	}
 	if _, _, err := off.Plan(t.Context(), "ada", "s1"); !errors.Is(err, runner.ErrCompactionOff) {
 		t.Errorf("off: %v", err)
+	}
+}
+
+// TestWholeSessionsAreRemembered: with compaction on, the session of a run has
+// what the run needs, and still all of it goes to memory.
+func TestWholeSessionsAreRemembered(t *testing.T) {
+	memories := memory.InMemoryService()
+	remember := func(ctx agent.Context) (*genai.Content, error) {
+		return nil, ctx.Memory().AddSessionToMemory(ctx, ctx.Session())
+	}
+	a, err := llmagent.New(llmagent.Config{Name: "agent", Model: modeltest.Echo{}, AfterAgentCallbacks: []agent.AfterAgentCallback{remember}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRunner(t, runner.Config{Agent: a, MemoryService: memories, CompactionConfig: &compaction.Config{
+		CompactionInterval: 1, Blocking: true, Summarizer: &counting{},
+	}})
+	run(t, r, "the elephant is grey, as everybody knows, and it has been for as long as anybody can remember")
+	for i := range 8 {
+		run(t, r, fmt.Sprintf("turn %d is about something else, which takes a few more words than its summary does", i))
+	}
+	found, err := memories.SearchMemory(t.Context(), &memory.SearchRequest{AppName: "app", UserID: "ada", Query: "elephant"})
+	if err != nil || len(found.Memories) != 2 {
+		t.Errorf("%d memories, %v", len(found.Memories), err)
 	}
 }

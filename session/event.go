@@ -64,6 +64,9 @@ type EventActions struct {
 	TransferToAgent string `json:"transferToAgent,omitempty"`
 	// Escalate ends the loop that the agent is in.
 	Escalate bool `json:"escalate,omitempty"`
+	// RewindBeforeInvocationID takes back, for all that comes after, the events
+	// from the first one of that invocation on. The log keeps them.
+	RewindBeforeInvocationID string `json:"rewindBeforeInvocationId,omitempty"`
 	// Compaction makes the event the summary of older ones. Only the framework
 	// sets it; it is cleared in whatever comes from outside.
 	Compaction *EventCompaction `json:"compaction,omitempty"`

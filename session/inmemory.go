@@ -37,7 +37,7 @@ type sessionKey struct {
 type storedSession struct {
 	state          map[string]any
 	events         []*Event
-	ids            map[string]bool
+	positions      map[string]int // of events, by ID
 	lastCompaction string
 	updated        time.Time
 }
@@ -72,7 +72,7 @@ func (s *inMemoryService) Create(ctx context.Context, req *CreateRequest) (*Crea
 	if s.sessions[key] != nil {
 		return nil, fmt.Errorf("session %q of user %q: %w", id, req.UserID, ErrExists)
 	}
-	stored := &storedSession{state: own, ids: map[string]bool{}, updated: platform.Now(ctx).Truncate(time.Microsecond)}
+	stored := &storedSession{state: own, positions: map[string]int{}, updated: platform.Now(ctx).Truncate(time.Microsecond)}
 	s.sessions[key] = stored
 	s.applyShared(key, app, user)
 	return &CreateResponse{Session: s.snapshot(key, stored, nil)}, nil
@@ -89,6 +89,9 @@ func (s *inMemoryService) Get(ctx context.Context, req *GetRequest) (*GetRespons
 	if stored == nil {
 		return nil, fmt.Errorf("session %q of user %q: %w", req.SessionID, req.UserID, ErrNotFound)
 	}
+	if req.OmitCompacted && req.NumRecentEvents <= 0 && req.After.IsZero() {
+		return &GetResponse{Session: s.snapshot(key, stored, stored.withoutCompacted())}, nil
+	}
 	events := stored.events
 	if !req.After.IsZero() {
 		first, _ := slices.BinarySearchFunc(events, req.After, func(e *Event, t time.Time) int { return e.Timestamp.Compare(t) })
@@ -98,6 +101,28 @@ func (s *inMemoryService) Get(ctx context.Context, req *GetRequest) (*GetRespons
 		events = events[len(events)-n:]
 	}
 	return &GetResponse{Session: s.snapshot(key, stored, slices.Clone(events))}, nil
+}
+
+// withoutCompacted are the events that GetRequest.OmitCompacted asks for.
+func (s *storedSession) withoutCompacted() []*Event {
+	at, ok := s.positions[s.lastCompaction]
+	if !ok {
+		return slices.Clone(s.events)
+	}
+	manifest := s.events[at].Manifest()
+	place := func(t time.Time) (int, bool) {
+		return slices.BinarySearchFunc(s.events, t, func(e *Event, t time.Time) int { return e.Timestamp.Compare(t) })
+	}
+	var needed []*Event
+	for _, t := range manifest.Older {
+		at, ok := place(t)
+		if !ok {
+			return slices.Clone(s.events)
+		}
+		needed = append(needed, s.events[at])
+	}
+	first, _ := place(manifest.From)
+	return append(needed, s.events[first:]...)
 }
 
 func (s *inMemoryService) List(ctx context.Context, req *ListRequest) (*ListResponse, error) {
@@ -113,7 +138,31 @@ func (s *inMemoryService) List(ctx context.Context, req *ListRequest) (*ListResp
 		}
 	}
 	SortByUpdate(response.Sessions)
+	if err := response.Cut(req); err != nil {
+		return nil, err
+	}
 	return response, nil
+}
+
+// Cut leaves of all sessions, which SortByUpdate has sorted, the page that is
+// asked for. It is for implementations of Service.
+func (r *ListResponse) Cut(req *ListRequest) error {
+	if req.PageToken != "" {
+		updated, user, id, err := ParsePageToken(req.PageToken)
+		if err != nil {
+			return fmt.Errorf("session: list: %w", err)
+		}
+		first := slices.IndexFunc(r.Sessions, func(s Session) bool { return compareByUpdate(s, updated, user, id) > 0 })
+		if first < 0 {
+			first = len(r.Sessions)
+		}
+		r.Sessions = r.Sessions[first:]
+	}
+	if n := req.PageSize; n > 0 && n < len(r.Sessions) {
+		r.Sessions = r.Sessions[:n:n]
+		r.NextPageToken = PageToken(r.Sessions[n-1])
+	}
+	return nil
 }
 
 func (s *inMemoryService) Delete(ctx context.Context, req *DeleteRequest) error {
@@ -151,7 +200,7 @@ func (s *inMemoryService) store(ctx context.Context, handle Session, event *Even
 	if log == nil {
 		return nil, fmt.Errorf("session %q of user %q: %w", key.id, key.user, ErrNotFound)
 	}
-	if event.ID != "" && log.ids[event.ID] {
+	if _, exists := log.positions[event.ID]; exists {
 		return nil, fmt.Errorf("event %q: %w", event.ID, ErrExists)
 	}
 	if event.Actions.Compaction != nil && log.lastCompaction != LastCompactionID(handle.Events()) {
@@ -166,8 +215,8 @@ func (s *inMemoryService) store(ctx context.Context, handle Session, event *Even
 	stored := event.Clone()
 	stored.Actions.StateDelta = withoutTemp(stored.Actions.StateDelta)
 
+	log.positions[stored.ID] = len(log.events)
 	log.events = append(log.events, stored)
-	log.ids[stored.ID] = true
 	if stored.Timestamp.After(log.updated) {
 		log.updated = stored.Timestamp
 	}

@@ -9,6 +9,7 @@ import (
 
 func TestInMemoryService(t *testing.T) {
 	sessiontest.Run(t, func(*testing.T) session.Service { return session.InMemoryService() })
+	sessiontest.RunPartial(t, func(*testing.T) session.Service { return session.InMemoryService() })
 }
 
 func BenchmarkAppend(b *testing.B) {

@@ -3,6 +3,9 @@ package session
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -91,12 +94,47 @@ func LastCompactionID(events Events) string {
 // first, then by user and ID.
 func SortByUpdate(sessions []Session) {
 	slices.SortFunc(sessions, func(a, b Session) int {
-		return cmp.Or(
-			b.LastUpdateTime().Compare(a.LastUpdateTime()),
-			cmp.Compare(a.UserID(), b.UserID()),
-			cmp.Compare(a.ID(), b.ID()),
-		)
+		return compareByUpdate(a, b.LastUpdateTime(), b.UserID(), b.ID())
 	})
+}
+
+func compareByUpdate(s Session, updated time.Time, userID, sessionID string) int {
+	return cmp.Or(
+		updated.Compare(s.LastUpdateTime()),
+		cmp.Compare(s.UserID(), userID),
+		cmp.Compare(s.ID(), sessionID),
+	)
+}
+
+// pageToken is a place in the order of SortByUpdate.
+type pageToken struct {
+	Updated int64  `json:"t"` // microseconds since the epoch
+	User    string `json:"u"`
+	ID      string `json:"i"`
+}
+
+// PageToken returns the NextPageToken of a page that ends with last. It is for
+// implementations of Service.
+func PageToken(last Session) string {
+	data, err := json.Marshal(pageToken{last.LastUpdateTime().UnixMicro(), last.UserID(), last.ID()})
+	if err != nil {
+		panic(err) // texts and a number
+	}
+	return base64.RawURLEncoding.EncodeToString(data)
+}
+
+// ParsePageToken returns where a page ended. The next one starts with the first
+// session that SortByUpdate puts behind that. It is the inverse of PageToken.
+func ParsePageToken(token string) (updated time.Time, userID, sessionID string, err error) {
+	var parsed pageToken
+	data, err := base64.RawURLEncoding.DecodeString(token)
+	if err == nil {
+		err = json.Unmarshal(data, &parsed)
+	}
+	if err != nil {
+		return time.Time{}, "", "", fmt.Errorf("page token %q is not one that List returned", token)
+	}
+	return time.UnixMicro(parsed.Updated).UTC(), parsed.User, parsed.ID, nil
 }
 
 // withoutTemp returns delta without the keys that are never stored.

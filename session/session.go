@@ -77,7 +77,10 @@ type Service interface {
 	Get(context.Context, *GetRequest) (*GetResponse, error)
 
 	// List returns the sessions of a user, or of all users if UserID is empty,
-	// without their events, the most recently updated first.
+	// without their events, the most recently updated first, then by user and
+	// ID. With a PageSize it returns so many at most, and in NextPageToken how to
+	// ask for more. A session that does not change is in exactly one page, also
+	// if others change in between; one that does may be in none.
 	List(context.Context, *ListRequest) (*ListResponse, error)
 
 	// Delete removes a session with its events. Values of the application and
@@ -109,6 +112,21 @@ type ConditionalService interface {
 	Service
 	// AppendsConditionally does nothing.
 	AppendsConditionally()
+}
+
+// CompactionLocker is a Service that several processes can share and that keeps
+// them from paying twice for the summary of one session. The lock is advice: it
+// holds up no append, and that of a compaction event stays conditional. It says
+// nothing about goroutines of one Compactor, which sees to that itself.
+type CompactionLocker interface {
+	// TryLockCompaction takes the lock of a session, which need not exist, until
+	// unlock is called or the connection to the store is lost. It does not wait:
+	// ok is false, and unlock nil, if somebody else has the lock, also through
+	// this Service. Where the store has no such locks ok is true. An error says
+	// that it could not be found out; a compaction may go on.
+	//
+	// ctx is for this call only. unlock does nothing when called again.
+	TryLockCompaction(ctx context.Context, appName, userID, sessionID string) (unlock func(), ok bool, err error)
 }
 
 // Session is a handle on a session, as a Service read it. It is safe for
@@ -173,6 +191,12 @@ type GetRequest struct {
 	NumRecentEvents int
 	// After, if not zero, limits the events to those at that time or later.
 	After time.Time
+	// OmitCompacted asks for what a prompt is made of, at a cost that does not
+	// grow with the log: the events that the Manifest of the newest compaction
+	// event tells of, and all from its From on. If there is no such event, or
+	// it has no From, or an older event is missing, all events are returned; a Service may always do so. It has no effect beside
+	// NumRecentEvents or After.
+	OmitCompacted bool
 }
 
 // GetResponse holds the session.
@@ -184,11 +208,20 @@ type GetResponse struct {
 type ListRequest struct {
 	AppName string
 	UserID  string
+	// PageSize, if positive, limits the sessions to so many.
+	PageSize int
+	// PageToken is the NextPageToken of the page before, from a request for the
+	// same application and user. Empty asks for the first page. Any other text
+	// is an error.
+	PageToken string
 }
 
 // ListResponse holds sessions without their events.
 type ListResponse struct {
 	Sessions []Session
+	// NextPageToken asks for the page after this one. It is empty if there is
+	// none.
+	NextPageToken string
 }
 
 // DeleteRequest names the session to remove.

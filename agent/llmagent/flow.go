@@ -262,7 +262,9 @@ func (f *flow) generate(ctx agent.Context, req *model.LLMRequest) iter.Seq2[*mod
 		stream := ctx.RunConfig().StreamingMode == agent.StreamingModeSSE
 		for attempt := 1; ; attempt++ {
 			tooLong, answered := false, false
-			for response, err := range f.cfg.Model.GenerateContent(ctx, req, stream) {
+			sent := *req // callbacks keep what they know
+			sent.Contents = icontext.Normalize(req.Contents)
+			for response, err := range f.cfg.Model.GenerateContent(ctx, &sent, stream) {
 				if errors.Is(err, model.ErrTooLong) && !answered && attempt <= maxShrinks && f.shrink(ctx, req, attempt) {
 					tooLong = true
 					break

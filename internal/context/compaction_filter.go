@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -21,7 +22,8 @@ func LaneOf(e *session.Event) Lane {
 	return Lane{Branch: e.Branch, Scope: e.IsolationScope}
 }
 
-// Summary is an active summary: a valid one that no other supersedes.
+// Summary is an active summary: a valid one that no other supersedes and that
+// was not released.
 type Summary struct {
 	// Event carries the record, at index Position of the log.
 	Event    *session.Event
@@ -43,9 +45,15 @@ type Coverage struct {
 // NewCoverage reads the summaries of a log.
 func NewCoverage(events []*session.Event) *Coverage {
 	c := &Coverage{lanes: map[Lane][]*Summary{}}
+	released := map[time.Time]bool{}
+	for _, e := range events {
+		if at := e.Manifest().Releases; !at.IsZero() {
+			released[at] = true
+		}
+	}
 	for i, e := range events {
 		record := e.Actions.Compaction
-		if record == nil || !record.Valid() {
+		if record == nil || !record.Valid() || released[e.Timestamp.UTC()] || !e.Manifest().Releases.IsZero() {
 			continue
 		}
 		lane := LaneOf(e)
@@ -159,11 +167,8 @@ func (c *Coverage) places(events []*session.Event) []place {
 	for _, summaries := range c.lanes {
 		for _, s := range summaries {
 			at, ok := first[s]
-			if !ok {
-				at = slices.IndexFunc(events[:s.Position], func(e *session.Event) bool { return e.Timestamp.UnixMicro() >= s.Start })
-				if at < 0 {
-					at = s.Position
-				}
+			if !ok || events[at].Timestamp.UnixMicro() > s.Start {
+				at = s.startsAt(events, at, ok)
 			}
 			places = append(places, place{at, s})
 		}
@@ -172,6 +177,20 @@ func (c *Coverage) places(events []*session.Event) []place {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.summary.Start, b.summary.Start), cmp.Compare(a.summary.Position, b.summary.Position))
 	})
 	return places
+}
+
+// startsAt is where the range of s starts in events, of which the first event
+// that s stands in for may not have been read. If a later one was it is at
+// index covered.
+func (s *Summary) startsAt(events []*session.Event, covered int, ok bool) int {
+	at := slices.IndexFunc(events[:s.Position], func(e *session.Event) bool { return e.Timestamp.UnixMicro() >= s.Start })
+	switch {
+	case at < 0:
+		return s.Position
+	case ok:
+		return min(at, covered)
+	}
+	return at
 }
 
 // materialize is the summary as an event of the view.

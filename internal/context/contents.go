@@ -4,10 +4,12 @@
 //
 // It goes in steps, each a pure function of events:
 //
+//	rewound        what was taken back is left out         rewind.go
 //	visible        what the agent's branch and scope may see
 //	filter         summaries in place of what they cover   compaction_filter.go
 //	other agents   what they said, retold as the user's    contents.go
 //	pairs          each call with its answers behind it    pairs.go
+//	normalize      the form that every provider takes      normalize.go
 //
 // A log holds what happened: calls that were cut off, answers that came late,
 // IDs that recur, replies of other agents. Providers take none of that. What
@@ -51,7 +53,7 @@ type Options struct {
 
 // Contents is what the model is sent of events, which are in log order.
 func Contents(events []*session.Event, opts Options) []*genai.Content {
-	visible := Visible(events, opts.Branch, opts.Scope)
+	visible := Visible(WithoutRewound(events), opts.Branch, opts.Scope)
 	var view []*session.Event
 	if opts.Compacted {
 		view = FilterEventsForLLM(visible)
@@ -132,6 +134,27 @@ func IsMessage(e *session.Event) bool {
 // isForeign reports whether e is what another agent said or did.
 func isForeign(e *session.Event, agent string) bool {
 	return agent != "" && e.Author != "" && e.Author != "user" && e.Author != agent && e.Actions.Compaction == nil
+}
+
+// Pairings are the calls and responses of a log as each of its possible readers
+// pairs them: an agent sees what its branch and scope may see, and is retold
+// the calls of other agents. The first is that of one who sees everything.
+func Pairings(events []*session.Event) []*Pairs {
+	lanes, agents := map[Lane]bool{{}: true}, map[string]bool{}
+	for _, e := range events {
+		lanes[LaneOf(e)] = true
+		if e.Author != "user" {
+			agents[e.Author] = true
+		}
+	}
+	pairings := []*Pairs{NewPairs(events)}
+	for lane := range lanes {
+		visible := Visible(events, lane.Branch, lane.Scope)
+		for agent := range agents {
+			pairings = append(pairings, NewPairs(ownEvents(visible, agent)))
+		}
+	}
+	return pairings
 }
 
 func ownEvents(events []*session.Event, agent string) []*session.Event {

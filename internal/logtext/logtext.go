@@ -12,7 +12,8 @@
 // author with branch and isolation scope, and its parts. A part is a call
 // (call* if long-running), a response, a thought, a question about a call
 // ("confirm ID" or "auth ID"), the tokens that the model counted in its prompt
-// ("usage 100"), or text. A summary names its range, and the times
+// ("usage 100"), the invocation before which it rewinds ("rewind i1"), or text.
+// A summary names its range, and the times
 // of the events in it for which it does not stand in. The ID of an event is
 // "e" and its number, from 1.
 package logtext
@@ -161,6 +162,8 @@ func parsePart(e *session.Event, text string) error {
 		e.Actions.RequestedToolConfirmations = map[string]toolconfirmation.ToolConfirmation{rest: {Hint: "sure?"}}
 	case "auth":
 		e.Actions.RequestedAuthConfigs = map[string]any{rest: "key"}
+	case "rewind":
+		e.Actions.RewindBeforeInvocationID = rest
 	case "usage":
 		n, err := strconv.Atoi(rest)
 		if err != nil {

@@ -17,7 +17,9 @@
 //		}
 //	}
 //
-// The example of the package is this program against a local server.
+// The example of the package is this program against a local server. Imported,
+// the package also serves model.NewLLM for names such as "gemini-2.5-flash",
+// with everything else from the environment.
 package gemini
 
 import (
@@ -32,6 +34,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/recap-adk/recap/internal/dialog"
 	"github.com/recap-adk/recap/model"
 )
 
@@ -41,6 +44,19 @@ const (
 	// and without a reason.
 	unknownError = "UNKNOWN_ERROR"
 )
+
+// The patterns are those of names, and of resource names on Vertex AI.
+func init() {
+	for _, pattern := range []string{
+		`gemini-.*`,
+		`projects/.+/locations/.+/endpoints/.+`,
+		`projects/.+/locations/.+/publishers/google/models/gemini-.+`,
+	} {
+		model.Register(pattern, func(ctx context.Context, name string) (model.LLM, error) {
+			return NewModel(ctx, name, nil)
+		})
+	}
+}
 
 // NewModel returns the Gemini model of that name. cfg is as for
 // genai.NewClient; nil takes everything from the environment. NewModel sends
@@ -122,8 +138,7 @@ func endingWithUser(contents []*genai.Content) []*genai.Content {
 	if n := len(contents); n > 0 && contents[n-1].Role != genai.RoleModel {
 		return contents
 	}
-	text := "Go on as the system instruction says."
-	return append(contents[:len(contents):len(contents)], genai.NewContentFromText(text, genai.RoleUser))
+	return append(contents[:len(contents):len(contents)], genai.NewContentFromText(dialog.GoOn, genai.RoleUser))
 }
 
 // ownConfig is a copy of those parts of config that the client writes to.

@@ -707,3 +707,18 @@ func parse(t *testing.T, text string) any {
 	}
 	return value
 }
+
+func TestModelsByName(t *testing.T) {
+	t.Setenv("GOOGLE_API_KEY", "test-key")
+	for _, name := range []string{
+		"gemini-2.5-flash", "projects/p/locations/l/publishers/google/models/gemini-2.5-pro", "projects/p/locations/l/endpoints/e",
+	} {
+		llm, err := model.NewLLM(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if llm.Name() != name {
+			t.Errorf("name is %q, want %q", llm.Name(), name)
+		}
+	}
+}

@@ -12,6 +12,9 @@
 //	requests := llm.Requests()
 //
 // An Echo answers with what it was told last, for as long as one likes.
+//
+// RunAdapter is the suite for who makes a model of a service's protocol: it
+// stands in for the service and checks what all adapters promise.
 package modeltest
 
 import (

@@ -1,6 +1,7 @@
 package database_test
 
 import (
+	"flag"
 	"fmt"
 	"testing"
 
@@ -8,48 +9,41 @@ import (
 	"github.com/recap-adk/recap/session/sessiontest"
 )
 
-func openWAL(tb testing.TB) session.Service {
-	return open(tb, newFile(tb)+"?_pragma=journal_mode(WAL)")
+var others = flag.Int("others", 50_000, "how many events of other sessions BenchmarkGetAmongOthers has in the table")
+
+// onEachStore runs a benchmark on each kind of database, those aside that are
+// not there.
+func onEachStore(b *testing.B, run func(*testing.B, func(*testing.B) session.Service)) {
+	for _, k := range kinds {
+		b.Run("store="+k.name, func(b *testing.B) {
+			run(b, func(b *testing.B) session.Service { return k.open(b, k.create(b)) })
+		})
+	}
 }
 
-func BenchmarkAppend(b *testing.B) {
-	b.Run("store=sqlite", func(b *testing.B) {
-		sessiontest.BenchmarkAppend(b, func(b *testing.B) session.Service { return openWAL(b) })
-	})
-}
+func BenchmarkAppend(b *testing.B) { onEachStore(b, sessiontest.BenchmarkAppend) }
 
-func BenchmarkGet(b *testing.B) {
-	b.Run("store=sqlite", func(b *testing.B) {
-		sessiontest.BenchmarkGet(b, func(b *testing.B) session.Service { return openWAL(b) })
-	})
-}
+func BenchmarkGet(b *testing.B) { onEachStore(b, sessiontest.BenchmarkGet) }
 
-func BenchmarkGetRecent(b *testing.B) {
-	b.Run("store=sqlite", func(b *testing.B) {
-		sessiontest.BenchmarkGetRecent(b, func(b *testing.B) session.Service { return openWAL(b) })
-	})
-}
+func BenchmarkGetRecent(b *testing.B) { onEachStore(b, sessiontest.BenchmarkGetRecent) }
 
 // The session that is read is the same; what differs is how many rows of other
 // sessions are in the table.
 func BenchmarkGetAmongOthers(b *testing.B) {
-	for _, others := range []int{0, 50_000} {
-		b.Run(fmt.Sprintf("store=sqlite/others=%d", others), func(b *testing.B) {
-			service := openWAL(b)
-			ctx := b.Context()
-			for i := range others / 1000 {
-				if _, err := sessiontest.Fill(ctx, service, "app", "user", fmt.Sprintf("other-%d", i), 1000); err != nil {
+	onEachStore(b, func(b *testing.B, open func(*testing.B) session.Service) {
+		for _, n := range []int{0, *others} {
+			b.Run(fmt.Sprintf("others=%d", n), func(b *testing.B) {
+				service := open(b)
+				if _, err := sessiontest.Fill(b.Context(), service, trip.AppName, trip.UserID, trip.SessionID, 100); err != nil {
 					b.Fatal(err)
 				}
-			}
-			if _, err := sessiontest.Fill(ctx, service, "app", "user", "id", 100); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				if _, err := service.Get(ctx, &session.GetRequest{AppName: "app", UserID: "user", SessionID: "id"}); err != nil {
-					b.Fatal(err)
+				addOthers(b, service, n)
+				for b.Loop() {
+					if _, err := service.Get(b.Context(), trip); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
-	}
+			})
+		}
+	})
 }

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata"
 
+	"github.com/go-sql-driver/mysql"
 	"github.com/libtnb/sqlite"
 	"google.golang.org/genai"
 	"gorm.io/gorm"
@@ -21,29 +23,10 @@ import (
 	"github.com/recap-adk/recap/session/sessiontest"
 )
 
-// open opens a database and migrates it.
-func open(tb testing.TB, dsn string) session.Service {
-	tb.Helper()
-	service := openAsIs(tb, dsn)
-	if err := database.AutoMigrate(service); err != nil {
-		tb.Fatal(err)
-	}
-	return service
-}
+// open opens a SQLite database and migrates it.
+func open(tb testing.TB, dsn string) session.Service { return sqliteKind.open(tb, dsn) }
 
-func openAsIs(tb testing.TB, dsn string) session.Service {
-	tb.Helper()
-	service, err := database.NewSessionService(sqlite.Open(dsn))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := service.(io.Closer).Close(); err != nil {
-			tb.Error(err)
-		}
-	})
-	return service
-}
+func openAsIs(tb testing.TB, dsn string) session.Service { return sqliteKind.openAsIs(tb, dsn) }
 
 func newFile(tb testing.TB) string { return filepath.Join(tb.TempDir(), "sessions.db") }
 
@@ -119,17 +102,41 @@ func at(seconds int) time.Time { return start.Add(time.Duration(seconds) * time.
 func TestService(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		dsn  func(*testing.T) string
+		kind kind
+		dsn  func(testing.TB) string
 	}{
-		{"file", func(t *testing.T) string { return newFile(t) }},
-		{"file in WAL mode", func(t *testing.T) string { return newFile(t) + "?_pragma=journal_mode(WAL)" }},
-		{"memory", func(*testing.T) string { return ":memory:" }},
-		{"shared memory", func(t *testing.T) string { return "file:" + t.TempDir() + "?mode=memory&cache=shared" }},
+		{"file", sqliteKind, func(tb testing.TB) string { return newFile(tb) }},
+		{"file in WAL mode", sqliteKind, sqliteKind.create},
+		{"memory", sqliteKind, func(testing.TB) string { return ":memory:" }},
+		{"shared memory", sqliteKind, func(tb testing.TB) string { return "file:" + tb.TempDir() + "?mode=memory&cache=shared" }},
+		{"PostgreSQL", pgKind, pgKind.create},
+		{"PostgreSQL without prepared statements", pgKind, func(tb testing.TB) string {
+			return postgresWith(pgKind.create(tb), "default_query_exec_mode", "simple_protocol")
+		}},
+		{"MySQL", mysqlKind, mysqlKind.create},
+		{"MySQL without prepared statements, in another zone", mysqlKind, func(tb testing.TB) string {
+			return mysqlWith(tb, mysqlKind.create(tb), func(cfg *mysql.Config) {
+				cfg.InterpolateParams, cfg.ParseTime, cfg.Loc = true, true, zone(tb, "America/New_York")
+			})
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			sessiontest.Run(t, func(t *testing.T) session.Service { return open(t, c.dsn(t)) })
+			if c.kind.name != "sqlite" {
+				c.dsn(t) // skips here, once
+			}
+			sessiontest.Run(t, func(t *testing.T) session.Service { return c.kind.open(t, c.dsn(t)) })
+			sessiontest.RunPartial(t, func(t *testing.T) session.Service { return c.kind.open(t, c.dsn(t)) })
 		})
 	}
+}
+
+func zone(tb testing.TB, name string) *time.Location {
+	tb.Helper()
+	location, err := time.LoadLocation(name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return location
 }
 
 func TestTwoServicesOnSharedMemory(t *testing.T) {

@@ -18,10 +18,16 @@ type eventRow []any
 func (r eventRow) set(column string, value any) { r[slices.Index(eventColumns, column)] = value }
 
 // encodeEvent returns the row of an event, without its ID and time.
-func encodeEvent(e *session.Event) (eventRow, error) {
+func encodeEvent(e *session.Event, texts *texts) (eventRow, error) {
 	row := make(eventRow, len(eventColumns))
-	row.set("invocation_id", e.InvocationID)
-	row.set("author", e.Author)
+	text := func(s string) any {
+		if s == "" {
+			return nil // NULL
+		}
+		return texts.text(s)
+	}
+	row.set("invocation_id", texts.text(e.InvocationID))
+	row.set("author", texts.text(e.Author))
 	row.set("branch", text(e.Branch))
 	row.set("isolation_scope", text(e.IsolationScope))
 	row.set("partial", e.Partial)
@@ -59,7 +65,7 @@ func encodeEvent(e *session.Event) (eventRow, error) {
 		if err != nil {
 			return nil, fmt.Errorf("event %q: column %s: %w", e.ID, column.name, err)
 		}
-		row.set(column.name, string(data))
+		row.set(column.name, string(texts.stored(data)))
 	}
 	return row, nil
 }
@@ -68,15 +74,7 @@ func encode(v any) func() ([]byte, error) {
 	return func() ([]byte, error) { return json.Marshal(v) }
 }
 
-// text is NULL for the empty string.
-func text(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
-}
-
-func queryEvents(ctx context.Context, tx transaction, query string, args []any) ([]*session.Event, error) {
+func queryEvents(ctx context.Context, tx transaction, texts *texts, query string, args []any) ([]*session.Event, error) {
 	rows, err := tx.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -93,7 +91,7 @@ func queryEvents(ctx context.Context, tx transaction, query string, args []any) 
 		if err := rows.Scan(scan...); err != nil {
 			return nil, err
 		}
-		event, err := decodeEvent(values, last)
+		event, err := decodeEvent(values, texts, last)
 		if err != nil {
 			return nil, fmt.Errorf("event %q: %w", values[0], err)
 		}
@@ -105,7 +103,7 @@ func queryEvents(ctx context.Context, tx transaction, query string, args []any) 
 
 // decodeEvent makes an event of the values of eventColumns. It shares with
 // last, the event before it, the strings that are the same in many events.
-func decodeEvent(values []sql.RawBytes, last *session.Event) (*session.Event, error) {
+func decodeEvent(values []sql.RawBytes, texts *texts, last *session.Event) (*session.Event, error) {
 	e := &session.Event{}
 	for i, value := range values {
 		if value == nil {
@@ -116,17 +114,17 @@ func decodeEvent(values []sql.RawBytes, last *session.Event) (*session.Event, er
 		case "id":
 			e.ID = string(value)
 		case "invocation_id":
-			e.InvocationID = share(last.InvocationID, value)
+			e.InvocationID = texts.original(share(last.InvocationID, value))
 		case "author":
-			e.Author = share(last.Author, value)
+			e.Author = texts.original(share(last.Author, value))
 		case "branch":
-			e.Branch = share(last.Branch, value)
+			e.Branch = texts.original(share(last.Branch, value))
 		case "isolation_scope":
-			e.IsolationScope = share(last.IsolationScope, value)
+			e.IsolationScope = texts.original(share(last.IsolationScope, value))
 		case "error_code":
-			e.ErrorCode = string(value)
+			e.ErrorCode = texts.original(string(value))
 		case "error_message":
-			e.ErrorMessage = string(value)
+			e.ErrorMessage = texts.original(string(value))
 		case "partial":
 			e.Partial = isTrue(value)
 		case "turn_complete":
@@ -138,9 +136,11 @@ func decodeEvent(values []sql.RawBytes, last *session.Event) (*session.Event, er
 		case "actions":
 			err = decodeActions(value, &e.Actions)
 		case "custom_metadata":
-			err = decodeMetadata(value, e)
+			err = decodeMetadata(texts.read(value), e)
+		case "requested_input_json":
+			err = decodeJSON(compacted(texts.read(value)), &e.RequestedInput)
 		default:
-			err = decodeJSON(value, jsonField(e, column))
+			err = decodeJSON(texts.read(value), jsonField(e, column))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", eventColumns[i], err)
@@ -167,8 +167,6 @@ func jsonField(e *session.Event, column string) any {
 		return &e.Output
 	case "node_info_json":
 		return &e.NodeInfo
-	case "requested_input_json":
-		return &e.RequestedInput
 	case "content":
 		return &e.Content
 	case "grounding_metadata":
@@ -186,6 +184,16 @@ func decodeJSON(data []byte, to any) error {
 		return nil
 	}
 	return json.Unmarshal(data, to)
+}
+
+// compacted is JSON without the spaces that a database adds, which are not lost
+// where a schema has JSON in it as it is.
+func compacted(data []byte) []byte {
+	var b bytes.Buffer
+	if json.Compact(&b, data) != nil {
+		return data
+	}
+	return b.Bytes()
 }
 
 // noActions is what most events have.

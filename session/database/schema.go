@@ -81,7 +81,15 @@ func (*storedUserState) TableName() string { return "user_states" }
 type jsonText string
 
 // GormDBDataType is the type of the column.
-func (jsonText) GormDBDataType(*gorm.DB, *schema.Field) string { return "text" }
+func (jsonText) GormDBDataType(orm *gorm.DB, _ *schema.Field) string {
+	switch orm.Dialector.Name() {
+	case "postgres":
+		return "JSONB"
+	case "mysql":
+		return "LONGTEXT"
+	}
+	return "text"
+}
 
 // migrate creates the table or adds its missing columns. GORM's own AutoMigrate
 // also changes columns whose type differs, for which SQLite must rewrite the

@@ -1,12 +1,14 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"time"
@@ -49,12 +51,12 @@ func (s *service) create(ctx context.Context, k key, state map[string]any) (crea
 	if err != nil {
 		return nil, err
 	}
-	own, err := mergeState(nil, delta.own)
+	own, err := s.mergeState(nil, delta.own)
 	if err != nil {
 		return nil, err
 	}
 	at := s.dialect.bindTime(platform.Now(ctx).UTC().Truncate(time.Microsecond))
-	err = s.write(ctx, func(tx transaction) error {
+	err = s.write(ctx, k.String(), func(tx transaction) error {
 		if _, err := tx.ExecContext(ctx, s.queries.insertSession, k.args(own, at, at)...); err != nil {
 			return s.existing(err)
 		}
@@ -66,7 +68,7 @@ func (s *service) create(ctx context.Context, k key, state map[string]any) (crea
 		if err != nil {
 			return err
 		}
-		created, err = row.snapshot(k.app, nil)
+		created, err = row.snapshot(s.dialect.texts, nil)
 		return err
 	})
 	return created, err
@@ -80,11 +82,11 @@ func (s *service) Get(ctx context.Context, req *session.GetRequest) (*session.Ge
 		if err != nil {
 			return err
 		}
-		events, err := s.readEvents(ctx, tx, k, req, row.stray)
+		events, err := s.eventsFor(ctx, tx, k, req, row.stray)
 		if err != nil {
 			return err
 		}
-		got, err = row.snapshot(k.app, events)
+		got, err = row.snapshot(s.dialect.texts, events)
 		return err
 	})
 	if err != nil {
@@ -94,27 +96,36 @@ func (s *service) Get(ctx context.Context, req *session.GetRequest) (*session.Ge
 }
 
 func (s *service) List(ctx context.Context, req *session.ListRequest) (*session.ListResponse, error) {
-	response := &session.ListResponse{}
-	query, args := s.queries.listSessions, []any{req.AppName}
-	if req.UserID != "" {
-		query, args = s.queries.listUserSessions, append(args, req.UserID)
+	query, args, err := s.listQuery(req)
+	if err != nil {
+		return nil, fmt.Errorf("session/database: list: app %q: %w", req.AppName, err)
 	}
-	err := s.read(ctx, func(tx transaction) error {
+	var response *session.ListResponse
+	err = s.read(ctx, func(tx transaction) error {
+		response = &session.ListResponse{}
 		rows, err := tx.QueryContext(ctx, query, args...)
 		if err != nil {
 			return err
 		}
 		defer rows.Close()
-		for rows.Next() {
+		var last session.Session
+		for n := 1; rows.Next(); n++ {
+			if req.PageSize > 0 && n > req.PageSize {
+				response.NextPageToken = session.PageToken(last)
+				break
+			}
 			row, err := scanSession(rows)
 			if err != nil {
 				return err
 			}
-			snapshot, err := row.snapshot(req.AppName, nil)
+			snapshot, err := row.snapshot(s.dialect.texts, nil)
 			if err != nil {
 				return fmt.Errorf("%s: %w", key{req.AppName, row.user, row.id}, err)
 			}
-			response.Sessions = append(response.Sessions, snapshot)
+			last = snapshot
+			if row.is(key{req.AppName, cmp.Or(req.UserID, row.user), row.id}) {
+				response.Sessions = append(response.Sessions, snapshot)
+			}
 		}
 		return rows.Err()
 	})
@@ -125,14 +136,48 @@ func (s *service) List(ctx context.Context, req *session.ListRequest) (*session.
 	return response, nil
 }
 
+// listQuery returns the statement that lists what req asks for and, if that is
+// a page, one more.
+func (s *service) listQuery(req *session.ListRequest) (query string, args []any, err error) {
+	q := s.queries
+	all, page := q.listSessions, q.pageOfSessions
+	args = []any{req.AppName}
+	if req.UserID != "" {
+		all, page, args = q.listUserSessions, q.pageOfUserSessions, append(args, req.UserID)
+	}
+	if req.PageSize <= 0 && req.PageToken == "" {
+		return all, args, nil
+	}
+	updated, user, id := "~", "", "" // which is before every time: later ones come first
+	if req.PageToken != "" {
+		var at time.Time
+		if at, user, id, err = session.ParsePageToken(req.PageToken); err != nil {
+			return "", nil, err
+		}
+		updated = at.Format(sortedTime)
+	}
+	limit := math.MaxInt32
+	if req.PageSize > 0 {
+		limit = min(req.PageSize, limit-1) + 1
+	}
+	return page, append(args, updated, updated, user, user, id, limit), nil
+}
+
 func (s *service) Delete(ctx context.Context, req *session.DeleteRequest) error {
 	k := key{req.AppName, req.UserID, req.SessionID}
-	err := s.write(ctx, func(tx transaction) error {
+	err := s.write(ctx, k.String(), func(tx transaction) error {
+		err := s.lockSession(ctx, tx, k)
+		if errors.Is(err, errOtherSpelling) {
+			return nil
+		}
+		if err != nil && !errors.Is(err, session.ErrNotFound) {
+			return err
+		}
 		// The tables' own cascade works only where foreign keys are on.
 		if _, err := tx.ExecContext(ctx, s.queries.deleteEvents, k.args()...); err != nil {
 			return err
 		}
-		_, err := tx.ExecContext(ctx, s.queries.deleteSession, k.args()...)
+		_, err = tx.ExecContext(ctx, s.queries.deleteSession, k.args()...)
 		return err
 	})
 	if err != nil {
@@ -159,7 +204,7 @@ func (s *service) AppendEvent(ctx context.Context, handle session.Session, event
 // store stamps the event and stores it. All that can be is encoded before the
 // write lock is taken.
 func (s *service) store(ctx context.Context, k key, handle session.Session, event *session.Event) error {
-	row, err := encodeEvent(event)
+	row, err := encodeEvent(event, s.dialect.texts)
 	if err != nil {
 		return err
 	}
@@ -167,13 +212,16 @@ func (s *service) store(ctx context.Context, k key, handle session.Session, even
 	if err != nil {
 		return err
 	}
-	return s.write(ctx, func(tx transaction) error {
+	return s.write(ctx, k.String(), func(tx transaction) error {
 		return s.append(ctx, tx, k, handle, event, row, delta)
 	})
 }
 
 // append does what of store needs the lock.
 func (s *service) append(ctx context.Context, tx transaction, k key, handle session.Session, event *session.Event, row eventRow, delta stateDelta) error {
+	if err := s.lockSession(ctx, tx, k); err != nil {
+		return err
+	}
 	current, err := s.currentSession(ctx, tx, k)
 	if err != nil {
 		return err
@@ -193,21 +241,48 @@ func (s *service) append(ctx context.Context, tx transaction, k key, handle sess
 	if _, err := tx.ExecContext(ctx, s.queries.insertEvent, k.args(row...)...); err != nil {
 		return fmt.Errorf("event %q: %w", event.ID, s.existing(err))
 	}
-	if err := s.mergeShared(ctx, tx, k, delta, at); err != nil {
+	if err := s.touch(ctx, tx, k, current, event.Timestamp, delta); err != nil {
 		return err
 	}
-	newer := event.Timestamp.After(current.updated)
-	if !newer && len(delta.own) == 0 {
-		return nil
+	// At the end, as others wait for these rows.
+	return s.mergeShared(ctx, tx, k, delta, at)
+}
+
+// touch stores the state of the session, and the time of its last event.
+func (s *service) touch(ctx context.Context, tx transaction, k key, current currentSession, at time.Time, delta stateDelta) error {
+	if !at.After(current.updated) {
+		if len(delta.own) == 0 {
+			return nil
+		}
+		at = current.updated
 	}
-	if !newer {
-		at = s.dialect.bindTime(current.updated)
-	}
-	state, err := mergeState(current.state, delta.own)
+	state, err := s.mergeState(current.state, delta.own)
 	if err != nil {
 		return fmt.Errorf("column sessions.state: %w", err)
 	}
-	_, err = tx.ExecContext(ctx, s.queries.touchSession, append([]any{state, at}, k.args()...)...)
+	_, err = tx.ExecContext(ctx, s.queries.touchSession, append([]any{state, s.dialect.bindTime(at)}, k.args()...)...)
+	return err
+}
+
+// errOtherSpelling is of a session that the database takes for the one that was
+// asked for, by a collation for which "ada" and "Ada" are equal.
+var errOtherSpelling = fmt.Errorf("%w: the names of the one there is are spelled otherwise", session.ErrNotFound)
+
+// lockSession waits for other writers of the session, and keeps them away until
+// the end of the transaction. It is a statement of its own, as one that waits
+// sees in parts what was before.
+func (s *service) lockSession(ctx context.Context, tx transaction, k key) error {
+	if s.dialect.forUpdate == "" {
+		return nil // the transaction has the lock
+	}
+	var r sessionRow
+	err := tx.QueryRowContext(ctx, s.queries.lockSession, k.args()...).Scan(&r.app, &r.user, &r.id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return session.ErrNotFound
+	case err == nil && !r.is(k):
+		return errOtherSpelling
+	}
 	return err
 }
 
@@ -324,7 +399,7 @@ func (s *service) checkCompaction(ctx context.Context, tx transaction, k key, ha
 
 // sessionRow is a session as it is stored, with the state it shares.
 type sessionRow struct {
-	user, id            string
+	app, user, id       string
 	state               []byte
 	appState, userState []byte
 	updated             []byte
@@ -335,7 +410,7 @@ type scanner interface{ Scan(dest ...any) error }
 
 func scanSession(from scanner) (sessionRow, error) {
 	var r sessionRow
-	err := from.Scan(&r.user, &r.id, &r.state, &r.appState, &r.userState, &r.updated, &r.stray)
+	err := from.Scan(&r.app, &r.user, &r.id, &r.state, &r.appState, &r.userState, &r.updated, &r.stray)
 	return r, err
 }
 
@@ -344,10 +419,15 @@ func (s *service) readSession(ctx context.Context, tx transaction, k key) (sessi
 	if errors.Is(err, sql.ErrNoRows) {
 		err = session.ErrNotFound
 	}
+	if err == nil && !row.is(k) {
+		err = errOtherSpelling
+	}
 	return row, err
 }
 
-func (r sessionRow) snapshot(app string, events []*session.Event) (*session.Snapshot, error) {
+func (r sessionRow) is(k key) bool { return k == key{r.app, r.user, r.id} }
+
+func (r sessionRow) snapshot(texts *texts, events []*session.Event) (*session.Snapshot, error) {
 	var states [3]map[string]any
 	for i, column := range []struct {
 		name string
@@ -356,7 +436,7 @@ func (r sessionRow) snapshot(app string, events []*session.Event) (*session.Snap
 		if len(column.text) == 0 {
 			continue
 		}
-		if err := json.Unmarshal(column.text, &states[i]); err != nil {
+		if err := json.Unmarshal(texts.read(column.text), &states[i]); err != nil {
 			return nil, fmt.Errorf("column %s.state: %w", column.name, err)
 		}
 	}
@@ -365,14 +445,25 @@ func (r sessionRow) snapshot(app string, events []*session.Event) (*session.Snap
 		return nil, fmt.Errorf("column sessions.update_time: %w", err)
 	}
 	return session.NewSnapshot(session.SnapshotData{
-		AppName: app, UserID: r.user, ID: r.id,
+		AppName: r.app, UserID: r.user, ID: r.id,
 		State:          session.MergeState(states[0], states[1], states[2]),
 		Events:         events,
 		LastUpdateTime: updated,
 	}), nil
 }
 
-// readEvents reads the events that req asks for, in order.
+// eventsFor reads the events that req asks for, in order.
+func (s *service) eventsFor(ctx context.Context, tx transaction, k key, req *session.GetRequest, stray bool) ([]*session.Event, error) {
+	if req.OmitCompacted && req.NumRecentEvents <= 0 && req.After.IsZero() && !stray {
+		if events, ok, err := s.readNeeded(ctx, tx, k); ok || err != nil {
+			return events, err
+		}
+	}
+	return s.readEvents(ctx, tx, k, req, stray)
+}
+
+// readEvents reads the events that NumRecentEvents and After of req ask for, in
+// order.
 func (s *service) readEvents(ctx context.Context, tx transaction, k key, req *session.GetRequest, stray bool) ([]*session.Event, error) {
 	recent, after := max(req.NumRecentEvents, 0), req.After
 	if stray {
@@ -393,11 +484,12 @@ func (s *service) readEvents(ctx context.Context, tx transaction, k key, req *se
 	case !after.IsZero():
 		query, args = q.eventsAfter, append(args, s.dialect.bindTime(after))
 	}
-	events, err := queryEvents(ctx, tx, query, args)
+	events, err := queryEvents(ctx, tx, s.dialect.texts, query, args)
 	if err != nil {
 		return nil, err
 	}
 	if recent > 0 {
+		events = events[:min(recent, len(events))]
 		slices.Reverse(events)
 	}
 	if stray {
@@ -434,20 +526,29 @@ func (s *service) mergeRow(ctx context.Context, tx transaction, q sharedQueries,
 		return nil
 	}
 	var state []byte
-	write := q.update
 	err := tx.QueryRowContext(ctx, q.read, owner...).Scan(&state)
 	if errors.Is(err, sql.ErrNoRows) {
-		write, err = q.insert, nil
+		// Two transactions may insert it: the second waits, and finds it there.
+		if _, err := tx.ExecContext(ctx, q.insert, append([]any{"{}", at}, owner...)...); err != nil {
+			return err
+		}
+		err = tx.QueryRowContext(ctx, q.read, owner...).Scan(&state)
 	}
 	if err != nil {
 		return err
 	}
-	merged, err := mergeState(state, delta)
+	merged, err := s.mergeState(state, delta)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, write, append([]any{merged, at}, owner...)...)
+	_, err = tx.ExecContext(ctx, q.update, append([]any{merged, at}, owner...)...)
 	return err
+}
+
+// mergeState merges a delta into the text of a column.
+func (s *service) mergeState(stored []byte, delta map[string]json.RawMessage) (string, error) {
+	merged, err := mergeState(s.dialect.texts.read(stored), delta)
+	return string(s.dialect.texts.stored(merged)), err
 }
 
 // existing maps the database's error for a key that is there to ErrExists.

@@ -35,22 +35,21 @@ func encodeDelta(state map[string]any) (stateDelta, error) {
 
 // mergeState sets the keys of delta in a stored state and leaves the others
 // exactly as they are.
-func mergeState(stored []byte, delta map[string]json.RawMessage) (string, error) {
+func mergeState(stored []byte, delta map[string]json.RawMessage) ([]byte, error) {
 	if len(delta) == 0 && len(stored) > 0 {
-		return string(stored), nil
+		return stored, nil
 	}
 	state := map[string]json.RawMessage{}
 	if len(stored) > 0 {
 		if err := json.Unmarshal(stored, &state); err != nil {
-			return "", err
+			return nil, err
 		}
 		if state == nil { // it was null
 			state = map[string]json.RawMessage{}
 		}
 	}
 	maps.Copy(state, delta)
-	merged, err := json.Marshal(state)
-	return string(merged), err
+	return json.Marshal(state)
 }
 
 func isTemp(key string) bool { return strings.HasPrefix(key, session.KeyPrefixTemp) }

@@ -1,7 +1,9 @@
 package sessiontest
 
 import (
+	"math"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -96,10 +98,11 @@ func fullActions() session.EventActions {
 		RequestedToolConfirmations: map[string]toolconfirmation.ToolConfirmation{
 			"call-1": {Hint: "Book it?", Confirmed: true, Payload: map[string]any{"seats": 2.0}},
 		},
-		RequestedAuthConfigs: map[string]any{"call-2": map[string]any{"authScheme": map[string]any{"type": "oauth2"}, "credentialKey": "key"}},
-		SkipSummarization:    true,
-		TransferToAgent:      "booker",
-		Escalate:             true,
+		RewindBeforeInvocationID: "inv-0",
+		RequestedAuthConfigs:     map[string]any{"call-2": map[string]any{"authScheme": map[string]any{"type": "oauth2"}, "credentialKey": "key"}},
+		SkipSummarization:        true,
+		TransferToAgent:          "booker",
+		Escalate:                 true,
 		Compaction: session.NewEventCompaction(at(0), at(5).Add(123456*time.Microsecond), genai.NewContentFromText("A summary.", genai.RoleModel),
 			[]session.EventRef{{InvocationID: "inv-2", Timestamp: at(2).Add(time.Microsecond)}}),
 	}
@@ -213,6 +216,82 @@ var roundTripTests = []test{
 			f.append(f.get(), event)
 			f.sameEvents("the last event", f.getAs(&session.GetRequest{AppName: app, UserID: user, SessionID: id, NumRecentEvents: 1}), event)
 		}
+	}},
+}
+
+var (
+	// awkward are texts that a database or its JSON may not take as they are.
+	awkward = []string{
+		"\x00", "a\x00b\x00", "\\u0000", "\\\x00", `\"\\u0000`, "\uffff", "\uffffu0000", "\uffffuffff", "\ufffd", "𝄞", "\u2028", "'; --", "?", "$1", "%s", "{}", " a ", "é", "e\u0301",
+	}
+	// numbers are those that a number of some databases, or its text, does not hold.
+	numbers = []any{0.1, math.Copysign(0, -1), 1e21, 1e-7, 1e308, 5e-324, 9007199254740993.0, 123456789012345678.0, -1.5e-300}
+)
+
+// storageTests are about values that a database may hold in another form.
+var storageTests = []test{
+	{"of awkward texts in content, metadata and state", func(f *fixture) {
+		s := f.create(nil)
+		all := map[string]any{}
+		for i, text := range awkward {
+			event := say("", at(i), text)
+			event.CustomMetadata = map[string]any{text: map[string]any{text: []any{text}}}
+			event.Output, event.ErrorMessage, event.ErrorCode, event.Branch, event.ModelVersion = text, text, text, text, text
+			event.Author, event.InvocationID, event.IsolationScope = text, text, text
+			event.Actions.StateDelta = map[string]any{text: text, "app:" + text: text, "user:" + text: text}
+			for key, value := range event.Actions.StateDelta {
+				all[key] = value
+			}
+			f.append(s, event)
+		}
+		f.sameEvents("stored events", f.get(), events(s)...)
+		f.same("stored state", values(f.get()), all)
+		f.same("state of a list", values(f.list(user)[0]), all)
+		f.same("state of another session", len(values(f.createAs(app, user, "other", nil))), 2*len(awkward))
+	}},
+	{"of awkward texts in the state of Create", func(f *fixture) {
+		state := map[string]any{}
+		for _, text := range awkward {
+			state[text], state["app:"+text], state["user:"+text] = text, []any{text}, text
+		}
+		f.same("state", values(f.create(state)), state)
+		f.same("stored state", values(f.get()), state)
+	}},
+	{"of a text that is not UTF-8", func(f *fixture) {
+		event := say("e", at(0), "x")
+		event.ErrorMessage = "caf\xe9 \xff\xfe"
+		survive(event)(f)
+	}},
+	{"of numbers of every size", func(f *fixture) {
+		event := say("e", at(0), "x")
+		event.Output = numbers
+		event.Actions.StateDelta = map[string]any{"numbers": numbers, "app:numbers": numbers}
+		event.Content.Parts[0].FunctionCall = &genai.FunctionCall{Name: "f", Args: map[string]any{"numbers": numbers}}
+		survive(event)(f)
+		f.same("stored state", values(f.get()), map[string]any{"numbers": numbers, "app:numbers": numbers})
+	}},
+	{"of a schema with JSON in it", func(f *fixture) {
+		event := say("e", at(0), "x")
+		event.RequestedInput = &session.RequestInput{InterruptID: "i", ResponseSchema: &jsonschema.Schema{
+			Type: "object", Default: []byte(`{"a":1,"b":[1,2]}`),
+		}}
+		survive(event)(f)
+	}},
+	{"of a large event", func(f *fixture) {
+		survive(say("e", at(0), strings.Repeat("0123456789abcdef", 1<<16)))(f)
+	}},
+	{"keeps names apart that are nearly equal", func(f *fixture) {
+		for _, name := range []string{"ada", "Ada", "ADA", "ada ", " ada", "adá", "ada\t"} {
+			f.append(f.createAs(app, name, id, map[string]any{"user:name": name}), say(name, at(0), name))
+			f.append(f.createAs(app, user, "s"+name, nil), say(name, at(0), name))
+		}
+		for _, name := range []string{"ada", "Ada", "ADA", "ada ", " ada", "adá", "ada\t"} {
+			got := f.getAs(&session.GetRequest{AppName: app, UserID: name, SessionID: id})
+			f.same("events of "+name, ids(got), []string{name})
+			f.same("state of "+name, values(got), map[string]any{"user:name": name})
+		}
+		f.same("number of sessions", len(f.list("Ada")), 1)
+		f.same("number of sessions of all", len(f.list("")), 14)
 	}},
 }
 

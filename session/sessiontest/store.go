@@ -3,6 +3,8 @@ package sessiontest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/recap-adk/recap/platform"
@@ -213,10 +215,136 @@ var listTests = []test{
 			f.same("time of update", s.LastUpdateTime(), f.get().LastUpdateTime())
 		}
 	}},
+	{"comes in pages", func(f *fixture) {
+		want := f.manySessions()
+		for size := range len(want) + 2 {
+			var got []string
+			for _, page := range f.pages(&session.ListRequest{AppName: app, PageSize: size}, nil) {
+				if size > 0 && len(page) > size || len(page) == 0 {
+					f.Errorf("a page of size %d has %d sessions", size, len(page))
+				}
+				got = append(got, page...)
+			}
+			f.same(fmt.Sprintf("sessions in pages of %d", size), got, want)
+		}
+		f.same("the whole list", names(f.list("")), want)
+	}},
+	{"comes in pages for a user", func(f *fixture) {
+		f.manySessions()
+		f.same("pages", f.pages(&session.ListRequest{AppName: app, UserID: user, PageSize: 2}, nil), [][]string{{"ada/B", "ada/a"}, {"ada/ä"}})
+	}},
+	{"takes a page to its end where no size is given", func(f *fixture) {
+		want := f.manySessions()
+		first := f.page(&session.ListRequest{AppName: app, PageSize: 2})
+		rest := f.page(&session.ListRequest{AppName: app, PageToken: first.NextPageToken})
+		f.same("sessions", names(append(first.Sessions, rest.Sessions...)), want)
+		f.same("token", rest.NextPageToken, "")
+	}},
+	{"neither skips nor repeats what did not change between two pages", func(f *fixture) {
+		want := f.manySessions()
+		changed := map[string]bool{}
+		between := func(n int) {
+			// The last session, which no page has had yet, and the first, which one
+			// has had, become the newest; one is new.
+			for _, name := range []string{want[len(want)-1-n], want[n]} {
+				changed[name] = true
+				user, id, _ := strings.Cut(name, "/")
+				handle := f.getAs(&session.GetRequest{AppName: app, UserID: user, SessionID: id})
+				f.append(handle, say("", time.Date(2200+n, 1, 1, 0, 0, 0, 0, time.UTC), "x"))
+			}
+			f.createAs(app, user, fmt.Sprintf("new-%d", n), nil)
+			changed[fmt.Sprintf("%s/new-%d", user, n)] = true
+		}
+		seen := map[string]int{}
+		for _, page := range f.pages(&session.ListRequest{AppName: app, PageSize: 2}, between) {
+			for _, name := range page {
+				seen[name]++
+			}
+		}
+		for _, name := range want {
+			if !changed[name] && seen[name] != 1 {
+				f.Errorf("%s is in %d pages", name, seen[name])
+			}
+			if seen[name] > 1 {
+				f.Errorf("%s is in %d pages", name, seen[name])
+			}
+		}
+	}},
+	{"goes on behind a session that was deleted", func(f *fixture) {
+		want := f.manySessions()
+		var got []string
+		for _, page := range f.pages(&session.ListRequest{AppName: app, PageSize: 1}, func(n int) {
+			user, id, _ := strings.Cut(want[n], "/")
+			if err := f.service.Delete(f.ctx, &session.DeleteRequest{AppName: app, UserID: user, SessionID: id}); err != nil {
+				f.Fatal(err)
+			}
+		}) {
+			got = append(got, page...)
+		}
+		f.same("sessions", got, want)
+	}},
+	{"refuses a token that is not its own", func(f *fixture) {
+		f.create(nil)
+		for _, token := range []string{"2", "bm90IG91cnM", "?"} {
+			if _, err := f.service.List(f.ctx, &session.ListRequest{AppName: app, PageSize: 1, PageToken: token}); err == nil || !strings.Contains(err.Error(), token) {
+				f.Errorf("List with the token %q returned %v", token, err)
+			}
+		}
+	}},
 	{"of nobody is empty", func(f *fixture) {
+		f.same("token", f.page(&session.ListRequest{AppName: app, PageSize: 3}).NextPageToken, "")
 		f.same("sessions", names(f.list("nobody")), none)
 		f.same("sessions", names(f.list("")), none)
 	}},
+}
+
+// manySessions makes sessions and returns their names in the order of a list. Some
+// are of one time, and of names that are equal to some or sort otherwise.
+func (f *fixture) manySessions() []string {
+	f.Helper()
+	for i, of := range []struct {
+		user, id string
+		fraction time.Duration
+	}{
+		{"grace", "late", 500_000}, {"grace", "a", 1}, {"grace", "b", 0}, {user, "B", 0}, {user, "a", 0}, {"Ada", "z", 0}, {user, "ä", 0}, {"zoe", "last", -1},
+	} {
+		ctx := f.ctx
+		f.ctx = platform.WithTimeProvider(ctx, func() time.Time { return start.Add(of.fraction * time.Microsecond) })
+		f.createAs(app, of.user, of.id, map[string]any{"i": float64(i)})
+		f.ctx = ctx
+	}
+	f.createAs("other", user, "elsewhere", nil)
+	return []string{"grace/late", "grace/a", "Ada/z", "ada/B", "ada/a", "ada/ä", "grace/b", "zoe/last"}
+}
+
+func (f *fixture) page(req *session.ListRequest) *session.ListResponse {
+	f.Helper()
+	response, err := f.service.List(f.ctx, req)
+	if err != nil {
+		f.Fatalf("List: %v", err)
+	}
+	return response
+}
+
+// pages lists page after page, and calls between, if it is set, after each but
+// the last.
+func (f *fixture) pages(req *session.ListRequest, between func(n int)) (all [][]string) {
+	f.Helper()
+	for n := 0; n < 100; n++ {
+		response := f.page(req)
+		all = append(all, names(response.Sessions))
+		if response.NextPageToken == "" {
+			return all
+		}
+		if between != nil {
+			between(n)
+		}
+		next := *req
+		next.PageToken = response.NextPageToken
+		req = &next
+	}
+	f.Fatal("there is no last page")
+	return nil
 }
 
 var deleteTests = []test{

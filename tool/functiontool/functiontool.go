@@ -20,6 +20,10 @@
 //
 // A field is required unless its tag says omitempty or omitzero. The example
 // of the package runs such a tool.
+//
+// A tool with Config.RequireConfirmation runs only after the user has agreed:
+// the first call asks, and the model is told that it does; the user's answer
+// makes the call again. See package toolconfirmation.
 package functiontool
 
 import (
@@ -36,6 +40,7 @@ import (
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/internal/confirm"
 	"github.com/recap-adk/recap/tool"
 )
 
@@ -63,6 +68,12 @@ type Config struct {
 	// IsLongRunning says that the answer may come after the run: the call stays
 	// open where the handler returns nil.
 	IsLongRunning bool
+	// RequireConfirmation makes every call need the user's consent.
+	RequireConfirmation bool
+	// RequireConfirmationProvider, a func(TArgs) bool, says which calls need the
+	// user's consent where RequireConfirmation is not set. It may be called from
+	// many goroutines at once.
+	RequireConfirmationProvider any
 }
 
 const longRunningNote = "This tool is long-running: its answer comes later. Do not call it again while a call is pending."
@@ -80,8 +91,8 @@ var validName = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`)
 // is, any other value v as {"result": v}. A nil result of a long-running tool
 // is no answer. A handler that panics has failed; the stack is logged.
 //
-// New fails if the name is not valid, handler is nil, or the arguments have no
-// schema of type object.
+// New fails if the name is not valid, handler is nil, the arguments have no
+// schema of type object, or RequireConfirmationProvider takes others.
 func New[TArgs, TResults any](cfg Config, handler Func[TArgs, TResults]) (tool.Tool, error) {
 	t, err := newFunction(cfg, handler)
 	if err != nil {
@@ -100,6 +111,12 @@ func newFunction[TArgs, TResults any](cfg Config, handler Func[TArgs, TResults])
 		return nil, errors.New("no handler")
 	}
 	t := &function[TArgs, TResults]{cfg: cfg, handler: handler}
+	if provider := cfg.RequireConfirmationProvider; provider != nil {
+		var ok bool
+		if t.needsConsent, ok = provider.(func(TArgs) bool); !ok || t.needsConsent == nil {
+			return nil, fmt.Errorf("RequireConfirmationProvider is a %T, not a %T", provider, t.needsConsent)
+		}
+	}
 	input, err := inputSchema[TArgs](cfg.InputSchema)
 	if err != nil {
 		return nil, err
@@ -175,11 +192,12 @@ func pointee(t reflect.Type) reflect.Type {
 
 // function is the tool.Function that New returns.
 type function[TArgs, TResults any] struct {
-	cfg         Config
-	handler     Func[TArgs, TResults]
-	declaration genai.FunctionDeclaration
-	input       *jsonschema.Resolved
-	output      *jsonschema.Resolved // nil: results are not checked
+	cfg          Config
+	handler      Func[TArgs, TResults]
+	needsConsent func(TArgs) bool // nil: as cfg.RequireConfirmation
+	declaration  genai.FunctionDeclaration
+	input        *jsonschema.Resolved
+	output       *jsonschema.Resolved // nil: results are not checked
 }
 
 func (f *function[TArgs, TResults]) Name() string        { return f.cfg.Name }
@@ -228,7 +246,8 @@ func (f *function[TArgs, TResults]) decode(args map[string]any) (decoded TArgs, 
 	return decoded, err
 }
 
-// call runs the handler. A panic of a tool must not end the program.
+// call runs the handler, if the user agrees. A panic of a tool must not end the
+// program.
 func (f *function[TArgs, TResults]) call(ctx agent.Context, args TArgs) (result TResults, err error) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -236,6 +255,12 @@ func (f *function[TArgs, TResults]) call(ctx agent.Context, args TArgs) (result 
 			err = fmt.Errorf("tool %q panicked: %v", f.cfg.Name, value)
 		}
 	}()
+	err = confirm.Ask(ctx, f.cfg.Name, func() bool {
+		return f.cfg.RequireConfirmation || f.needsConsent != nil && f.needsConsent(args)
+	})
+	if err != nil {
+		return result, err
+	}
 	return f.handler(ctx, args)
 }
 
