@@ -76,7 +76,7 @@ func (f *flow) confirmed(ctx agent.InvocationContext) (calls []*genai.FunctionCa
 	}
 	answers = confirmations{}
 	asked := map[string]*genai.FunctionCall{} // open questions, by their ID
-	for e := range ctx.Session().Events().All() {
+	for _, e := range logOf(ctx.Session().Events()) {
 		if e.Content == nil || e.IsolationScope != ctx.IsolationScope() {
 			continue
 		}

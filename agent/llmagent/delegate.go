@@ -11,6 +11,7 @@ import (
 
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/internal/clone"
+	icontext "github.com/recap-adk/recap/internal/context"
 	"github.com/recap-adk/recap/internal/schema"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool"
@@ -262,7 +263,7 @@ func OpenTask(root agent.Agent, events session.Events) (coordinator agent.Agent,
 	if !hasTasks(root) {
 		return nil, ""
 	}
-	all := slices.Collect(events.All())
+	all := logOf(events)
 	for {
 		author, call := openTask(all, root, scope)
 		if call == nil {
@@ -279,6 +280,11 @@ func hasTasks(a agent.Agent) bool {
 		return true
 	}
 	return slices.ContainsFunc(a.SubAgents(), hasTasks)
+}
+
+// logOf is a log without what was taken back.
+func logOf(events session.Events) []*session.Event {
+	return icontext.WithoutRewound(slices.Collect(events.All()))
 }
 
 // openTask is the last call in scope of a task that has no answer, and who made
@@ -319,7 +325,7 @@ func (f *flow) waiting(ctx agent.InvocationContext) *genai.FunctionCall {
 	if self == nil || !slices.ContainsFunc(self.SubAgents(), hasTasks) {
 		return nil
 	}
-	author, call := openTask(slices.Collect(ctx.Session().Events().All()), self, ctx.IsolationScope())
+	author, call := openTask(logOf(ctx.Session().Events()), self, ctx.IsolationScope())
 	if call == nil || author.Name() != f.cfg.Name {
 		return nil
 	}
