@@ -20,7 +20,9 @@
 //
 // The contexts, from narrow to wide: ReadonlyContext says who and where,
 // InvocationContext is what an agent runs in, and Context, given to callbacks
-// and tools, adds the state and the actions that they may change.
+// and tools, adds the state and the actions that they may change. Artifacts and
+// Memory are the files of the session and what is remembered of the user, where
+// the runner has services for them.
 package agent
 
 import (

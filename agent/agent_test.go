@@ -442,3 +442,63 @@ func TestNodeContext(t *testing.T) {
 		t.Error("an answer from nowhere")
 	}
 }
+
+// TestMocks: a test defines what it needs around them.
+func TestMocks(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.WithValue(t.Context(), t, 1))
+	strict := agent.NewStrictContextMock(ctx)
+	for _, c := range []agent.Context{
+		struct{ *agent.StrictContextMock }{&strict},
+		struct{ *agent.ContextMock }{},
+	} {
+		if _, ok := c.Deadline(); ok || c.Err() != nil {
+			t.Error("it has ended")
+		}
+	}
+	cancel()
+	<-strict.Done()
+	if strict.Err() == nil || strict.Value(t) != 1 {
+		t.Error("it is not its context")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("no panic")
+		}
+	}()
+	strict.UserID()
+}
+
+func TestLoaders(t *testing.T) {
+	a, b := named(t, "a"), named(t, "b")
+	multi, err := agent.NewMultiLoader(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		loader agent.Loader
+		name   string
+		want   agent.Agent
+	}{
+		{agent.NewSingleLoader(a), "", a}, {agent.NewSingleLoader(a), "a", a}, {agent.NewSingleLoader(a), "b", nil},
+		{multi, "", a}, {multi, "a", a}, {multi, "b", b}, {multi, "c", nil},
+	} {
+		got, err := test.loader.LoadAgent(test.name)
+		if got != test.want || (err == nil) != (test.want != nil) || test.loader.RootAgent() != a {
+			t.Errorf("%q: %v, %v", test.name, got, err)
+		}
+	}
+	if _, err := multi.LoadAgent("c"); err.Error() != `agent: there is no agent "c"; there are: a, b` {
+		t.Errorf("error %v", err)
+	}
+	if got := strings.Join(multi.ListAgents(), " "); got != "a b" {
+		t.Errorf("agents %s", got)
+	}
+	for want, agents := range map[string][]agent.Agent{
+		`two agents to load are named "a"`: {b, named(t, "a")},
+		"an agent to load is nil":          {nil},
+	} {
+		if _, err := agent.NewMultiLoader(a, agents...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}

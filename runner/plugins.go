@@ -123,7 +123,7 @@ func (r *Runner) rewriteSummary(own func(context.Context, string) (string, error
 			}
 		}
 		s, _ := ctx.Value(sessionKey{}).(session.Session)
-		run := r.invocation(ctx, s, nil, agent.RunConfig{})
+		run := r.invocation(ctx, s, r.cfg.Agent, nil, agent.RunConfig{})
 		event := session.NewEvent(run, run.InvocationID())
 		event.Author = "user"
 		event.Actions.Compaction = &session.EventCompaction{CompactedContent: genai.NewContentFromText(text, genai.RoleModel)}

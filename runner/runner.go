@@ -270,7 +270,11 @@ func (r *Runner) begin(ctx context.Context, userID, sessionID string, msg *genai
 	if err != nil {
 		return nil, fmt.Errorf("runner: %w", err)
 	}
-	run := r.invocation(withSession(ctx, s), s, clone.Of(msg), cfg)
+	next, err := r.next(ctx, s, msg)
+	if err != nil {
+		return nil, fmt.Errorf("runner: %w", err)
+	}
+	run := r.invocation(withSession(ctx, s), s, next, clone.Of(msg), cfg)
 	if msg == nil {
 		return run, nil
 	}
@@ -281,9 +285,9 @@ func (r *Runner) begin(ctx context.Context, userID, sessionID string, msg *genai
 	return run.WithICDelta(&agent.InvocationContextDelta{UserContent: &msg}), nil
 }
 
-func (r *Runner) invocation(ctx context.Context, s session.Session, msg *genai.Content, cfg agent.RunConfig) agent.InvocationContext {
+func (r *Runner) invocation(ctx context.Context, s session.Session, a agent.Agent, msg *genai.Content, cfg agent.RunConfig) agent.InvocationContext {
 	return agent.NewInvocationContext(ctx, agent.InvocationParams{
-		Agent:           r.next(s.Events(), msg),
+		Agent:           a,
 		Root:            r.cfg.Agent,
 		Session:         s,
 		InvocationID:    "e-" + platform.NewUUID(ctx),

@@ -2,6 +2,7 @@ package llmagent
 
 import (
 	"encoding/json"
+	"slices"
 
 	"google.golang.org/genai"
 
@@ -70,10 +71,13 @@ func (f *flow) resume(ctx agent.InvocationContext, yield yieldFunc) bool {
 // are those of the log, whatever the client says, and a question is answered
 // once.
 func (f *flow) confirmed(ctx agent.InvocationContext) (calls []*genai.FunctionCall, answers confirmations) {
+	if !answersQuestion(ctx.UserContent()) {
+		return nil, nil
+	}
 	answers = confirmations{}
 	asked := map[string]*genai.FunctionCall{} // open questions, by their ID
-	for e := range ctx.Session().Events().All() {
-		if e.Content == nil {
+	for _, e := range logOf(ctx.Session().Events()) {
+		if e.Content == nil || e.IsolationScope != ctx.IsolationScope() {
 			continue
 		}
 		for _, part := range e.Content.Parts {
@@ -94,6 +98,13 @@ func (f *flow) confirmed(ctx agent.InvocationContext) (calls []*genai.FunctionCa
 		}
 	}
 	return calls, answers
+}
+
+// answersQuestion reports whether msg may answer what a tool asked.
+func answersQuestion(msg *genai.Content) bool {
+	return msg != nil && slices.ContainsFunc(msg.Parts, func(part *genai.Part) bool {
+		return part != nil && part.FunctionResponse != nil && part.FunctionResponse.Name == toolconfirmation.FunctionCallName
+	})
 }
 
 // confirmationOf reads what a client answered: the answer itself, or its JSON

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/internal/clone"
+	icontext "github.com/recap-adk/recap/internal/context"
 	"github.com/recap-adk/recap/internal/schema"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool"
@@ -205,6 +206,7 @@ func (f *flow) runDelegating(ctx agent.InvocationContext, calls []*genai.Functio
 		more  chan<- bool
 	}
 	items := make(chan item)
+	var made *session.Event // by the goroutine, before items is closed
 	for _, d := range delegations {
 		d.emit = func(event *session.Event) bool {
 			more := make(chan bool, 1)
@@ -214,7 +216,7 @@ func (f *flow) runDelegating(ctx agent.InvocationContext, calls []*genai.Functio
 	}
 	go func() {
 		defer close(items)
-		answer = f.runTools(ctx.WithContext(inner), calls, confirmed, tools)
+		made = f.runTools(ctx.WithContext(inner), calls, confirmed, tools)
 	}()
 	defer func() {
 		// Whatever ends this, also a panic: no agent runs on.
@@ -230,7 +232,7 @@ func (f *flow) runDelegating(ctx agent.InvocationContext, calls []*genai.Functio
 			return nil, false
 		}
 	}
-	return answer, true
+	return made, true
 }
 
 // request is what the call that opened a scope asks for, or nil.
@@ -261,7 +263,7 @@ func OpenTask(root agent.Agent, events session.Events) (coordinator agent.Agent,
 	if !hasTasks(root) {
 		return nil, ""
 	}
-	all := slices.Collect(events.All())
+	all := logOf(events)
 	for {
 		author, call := openTask(all, root, scope)
 		if call == nil {
@@ -278,6 +280,11 @@ func hasTasks(a agent.Agent) bool {
 		return true
 	}
 	return slices.ContainsFunc(a.SubAgents(), hasTasks)
+}
+
+// logOf is a log without what was taken back.
+func logOf(events session.Events) []*session.Event {
+	return icontext.WithoutRewound(slices.Collect(events.All()))
 }
 
 // openTask is the last call in scope of a task that has no answer, and who made
@@ -318,7 +325,7 @@ func (f *flow) waiting(ctx agent.InvocationContext) *genai.FunctionCall {
 	if self == nil || !slices.ContainsFunc(self.SubAgents(), hasTasks) {
 		return nil
 	}
-	author, call := openTask(slices.Collect(ctx.Session().Events().All()), self, ctx.IsolationScope())
+	author, call := openTask(logOf(ctx.Session().Events()), self, ctx.IsolationScope())
 	if call == nil || author.Name() != f.cfg.Name {
 		return nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/agent/llmagent"
+	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/runner"
 	"github.com/recap-adk/recap/session"
@@ -289,5 +290,65 @@ func TestUnfitModes(t *testing.T) {
 		if want := fmt.Sprintf("the tool %q has the name of one that the agent has of itself", name); len(got) != 1 || !strings.Contains(got[0], want) {
 			t.Errorf("got %q, want %s", got, want)
 		}
+	}
+}
+
+// TestConfirmationInATask: the answer reaches the tool that asked, and the task
+// goes on.
+func TestConfirmationInATask(t *testing.T) {
+	done := 0
+	task, _ := delegate("task", llmagent.ModeTask,
+		modeltest.Call("p1", "pay", map[string]any{"sum": 5}), modeltest.Call("", "finish_task", map[string]any{"result": "paid"}))
+	task.Tools = []tool.Tool{pays(&done)}
+	c := newClerk(t, fn{name: "pay"}, call("task", "pay it"), modeltest.Text("done"))
+	c.r, _ = newRunner(t, llmagent.Config{Name: "root", Model: c.llm, SubAgents: []agent.Agent{newAgent(t, task)}})
+	question := c.say(genai.NewPartFromText("go"))
+	if question == nil {
+		t.Fatalf("no question: %q", c.got)
+	}
+	c.say(&genai.Part{FunctionResponse: &genai.FunctionResponse{ID: question.ID, Name: question.Name, Response: map[string]any{"confirmed": true}}})
+	expect(t, "events", c.got,
+		"call task", "call pay", "call adk_request_confirmation", "pay=map[status:asked]",
+		"pay=map[status:paid 5]", "call finish_task", "finish_task=map[result:Task completed.]", "task=map[result:paid]", "done")
+	if done != 1 {
+		t.Errorf("paid %d times", done)
+	}
+}
+
+// TestCompactionDuringATask: the request stays in front, whatever is
+// summarized.
+func TestCompactionDuringATask(t *testing.T) {
+	long := strings.Repeat(" and so on", 100)
+	task, llm := delegate("task", llmagent.ModeTask,
+		modeltest.Text("one?"+long), modeltest.Text("two?"+long), modeltest.Text("three?"+long),
+		modeltest.Call("", "finish_task", map[string]any{"result": "r"}))
+	root := newAgent(t, llmagent.Config{
+		Name: "root", Model: modeltest.NewScript(call("task", "the request"), modeltest.Text("done")), SubAgents: []agent.Agent{newAgent(t, task)},
+	})
+	applied := 0
+	r, err := runner.New(runner.Config{
+		AppName: "app", Agent: root, SessionService: session.InMemoryService(), AutoCreateSession: true,
+		CompactionConfig: &compaction.Config{
+			CompactionInterval: 2, Blocking: true, Summarizer: compaction.ExtractiveSummarizer{},
+			OnOutcome: func(o compaction.Outcome) { applied++ },
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close(context.Background())
+	var got []string
+	for _, text := range []string{"go", "first", "second", "third"} {
+		for event, err := range r.Run(t.Context(), "ada", "s1", genai.NewContentFromText(text+long, genai.RoleUser), agent.RunConfig{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, strings.TrimSuffix(show(event), long))
+		}
+	}
+	expect(t, "events", got, "call task", "one?", "two?", "three?", "call finish_task", "finish_task=map[result:Task completed.]", "task=map[result:r]", "done")
+	prompt := contentTexts(llm.Requests()[3].Contents)
+	if applied == 0 || !strings.HasPrefix(prompt[0], "the request | <earlier>") || !strings.HasPrefix(prompt[len(prompt)-1], "third") {
+		t.Errorf("%d summaries, prompt %.100q", applied, prompt)
 	}
 }

@@ -26,21 +26,16 @@ type flow struct {
 	output *schema.Checker // nil: any answer
 }
 
-func newFlow(cfg Config) (*flow, error) {
-	f := &flow{cfg: &cfg}
-	for _, given := range []struct {
-		name   string
-		schema *genai.Schema
-	}{{"InputSchema", cfg.InputSchema}, {"OutputSchema", cfg.OutputSchema}} {
-		if given.schema == nil {
-			continue
+func newFlow(cfg Config) (f *flow, err error) {
+	f = &flow{cfg: &cfg}
+	if cfg.InputSchema != nil {
+		if _, err := schema.Compile(cfg.InputSchema); err != nil {
+			return nil, fmt.Errorf("InputSchema: %w", err)
 		}
-		checker, err := schema.Compile(given.schema)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", given.name, err)
-		}
-		if given.schema == cfg.OutputSchema {
-			f.output = checker
+	}
+	if cfg.OutputSchema != nil {
+		if f.output, err = schema.Compile(cfg.OutputSchema); err != nil {
+			return nil, fmt.Errorf("OutputSchema: %w", err)
 		}
 	}
 	return f, nil
@@ -103,13 +98,16 @@ func (f *flow) step(ctx agent.InvocationContext, yield yieldFunc) (last *session
 			if !yield(answer, err) || err != nil {
 				return nil, false
 			}
-			last = answer
+			if answer.IsolationScope == event.IsolationScope { // not of an agent that was called
+				last = answer
+			}
 		}
 	}
 	return last, true
 }
 
-// answers are the events that follow from the calls in event.
+// answers are the events that follow from the calls in event: those of agents
+// that are called, then the results.
 func (f *flow) answers(ctx agent.InvocationContext, event *session.Event, tools map[string]tool.Tool) iter.Seq2[*session.Event, error] {
 	return func(yield func(*session.Event, error) bool) {
 		if len(callsOf(event)) == 0 {

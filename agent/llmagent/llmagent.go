@@ -16,7 +16,8 @@
 // its tools and the conversation; runs the tools that the model calls, those
 // of one response at the same time; and goes on until the model answers
 // without calling one. Every response and every round of tool results is an
-// event.
+// event. What goes wrong in a tool is told to the model. A run waits for its
+// tools: they must return when their context ends.
 //
 // In an instruction {key} stands for the value of that key in the session's
 // state, {artifact.name} for the text of that file, and {key?} for nothing if
@@ -96,7 +97,7 @@ type (
 )
 
 // InstructionProvider makes an instruction for a run. No templating is applied
-// to what it returns.
+// to what it returns: package instructionutil does that.
 type InstructionProvider func(ctx agent.ReadonlyContext) (string, error)
 
 // Config describes an agent. Name and Model must be set.

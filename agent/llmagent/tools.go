@@ -111,9 +111,7 @@ func (f *flow) runTools(ctx agent.InvocationContext, calls []*genai.FunctionCall
 func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[string]tool.Tool) (result map[string]any) {
 	defer func() {
 		if value := recover(); value != nil {
-			// The stack is for the log: the model has no use for it.
-			slog.ErrorContext(ctx, "a tool panicked", "tool", call.Name, "panic", value, "stack", string(debug.Stack()))
-			result = failure(fmt.Errorf("tool %q panicked: %v", call.Name, value))
+			result = failure(panicked(ctx, call.Name, value))
 		}
 	}()
 	t, ok := tools[call.Name].(tool.Function)
@@ -148,7 +146,7 @@ func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any)
 		}
 	}
 	if result == nil && err == nil {
-		result, err = t.Run(ctx, args)
+		result, err = runGuarded(ctx, t, args)
 	}
 	if err != nil {
 		for _, callback := range callbacks(ctx, plugin.OnToolErrorCallback, f.cfg.OnToolErrorCallbacks) {
@@ -164,6 +162,24 @@ func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any)
 		}
 	}
 	return result, err
+}
+
+// runGuarded runs a tool. One that panics has failed, and callbacks may answer
+// in its place.
+func runGuarded(ctx agent.Context, t tool.Function, args map[string]any) (result map[string]any, err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = panicked(ctx, t.Name(), value)
+		}
+	}()
+	return t.Run(ctx, args)
+}
+
+// panicked logs a panic. The stack is for the log alone: the model has no use
+// for it.
+func panicked(ctx agent.Context, name string, value any) error {
+	slog.ErrorContext(ctx, "a tool panicked", "tool", name, "panic", value, "stack", string(debug.Stack()))
+	return fmt.Errorf("tool %q panicked: %v", name, value)
 }
 
 func failure(err error) map[string]any {

@@ -20,7 +20,7 @@ type Checker struct{ resolved *jsonschema.Resolved }
 // Compile returns the Checker of s, or an error that says what is wrong with
 // the schema.
 func Compile(s *genai.Schema) (*Checker, error) {
-	converted, err := convert(s)
+	converted, err := JSON(s)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +58,13 @@ var types = map[genai.Type]string{
 	genai.TypeBoolean: "boolean", genai.TypeArray: "array", genai.TypeObject: "object", genai.TypeNULL: "null",
 }
 
-// convert is s as JSON Schema has it. Formats are for the model alone.
-func convert(s *genai.Schema) (*jsonschema.Schema, error) {
+// JSON is s as JSON Schema has it.
+func JSON(s *genai.Schema) (*jsonschema.Schema, error) {
 	if s == nil {
 		return nil, errors.New("no schema")
 	}
 	to := &jsonschema.Schema{
+		Title: s.Title, Description: s.Description, Format: s.Format,
 		Pattern: s.Pattern, Required: s.Required, Minimum: s.Minimum, Maximum: s.Maximum,
 		MinLength: number(s.MinLength), MaxLength: number(s.MaxLength),
 		MinItems: number(s.MinItems), MaxItems: number(s.MaxItems),
@@ -92,19 +93,19 @@ func convert(s *genai.Schema) (*jsonschema.Schema, error) {
 // convertParts converts the schemas that s is made of.
 func convertParts(s *genai.Schema, to *jsonschema.Schema) (err error) {
 	if s.Items != nil {
-		if to.Items, err = convert(s.Items); err != nil {
+		if to.Items, err = JSON(s.Items); err != nil {
 			return fmt.Errorf("items: %w", err)
 		}
 	}
 	for i, option := range s.AnyOf {
-		converted, err := convert(option)
+		converted, err := JSON(option)
 		if err != nil {
 			return fmt.Errorf("anyOf %d: %w", i, err)
 		}
 		to.AnyOf = append(to.AnyOf, converted)
 	}
 	for name, property := range s.Properties {
-		converted, err := convert(property)
+		converted, err := JSON(property)
 		if err != nil {
 			return fmt.Errorf("property %q: %w", name, err)
 		}
