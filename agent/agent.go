@@ -34,6 +34,7 @@ import (
 
 	"google.golang.org/genai"
 
+	"github.com/recap-adk/recap/internal/tracing"
 	"github.com/recap-adk/recap/session"
 )
 
@@ -155,22 +156,31 @@ func (a *agent) Run(parent InvocationContext) iter.Seq2[*session.Event, error] {
 			var self Agent = a
 			ctx = parent.WithICDelta(&InvocationContextDelta{Agent: &self})
 		}
+		ctx, span := a.startSpan(ctx)
+		defer span.End()
+		a.run(ctx, func(event *session.Event, err error) bool {
+			tracing.Fail(span, err)
+			return yield(event, err)
+		})
+	}
+}
 
-		answered, ok := a.callback(ctx, callbacks(ctx, Plugin.BeforeAgentCallback, a.cfg.BeforeAgentCallbacks), yield)
-		if !ok || answered {
+// run is the agent's logic between its callbacks.
+func (a *agent) run(ctx InvocationContext, yield func(*session.Event, error) bool) {
+	answered, ok := a.callback(ctx, callbacks(ctx, Plugin.BeforeAgentCallback, a.cfg.BeforeAgentCallbacks), yield)
+	if !ok || answered {
+		return
+	}
+	for event, err := range a.cfg.Run(ctx) {
+		if event != nil {
+			a.complete(ctx, event)
+		}
+		if !yield(event, err) || err != nil {
 			return
 		}
-		for event, err := range a.cfg.Run(ctx) {
-			if event != nil {
-				a.complete(ctx, event)
-			}
-			if !yield(event, err) || err != nil {
-				return
-			}
-		}
-		if !ctx.Ended() {
-			a.callback(ctx, callbacks(ctx, Plugin.AfterAgentCallback, a.cfg.AfterAgentCallbacks), yield)
-		}
+	}
+	if !ctx.Ended() {
+		a.callback(ctx, callbacks(ctx, Plugin.AfterAgentCallback, a.cfg.AfterAgentCallbacks), yield)
 	}
 }
 

@@ -268,7 +268,7 @@ func (f *flow) generate(ctx agent.Context, req *model.LLMRequest) iter.Seq2[*mod
 			tooLong, answered := false, false
 			sent := *req // callbacks keep what they know
 			sent.Contents = icontext.Normalize(req.Contents)
-			for response, err := range f.cfg.Model.GenerateContent(ctx, &sent, stream) {
+			for response, err := range f.call(ctx, &sent, stream) {
 				if errors.Is(err, model.ErrTooLong) && !answered && attempt <= maxShrinks && f.shrink(ctx, req, attempt) {
 					tooLong = true
 					break

@@ -108,34 +108,46 @@ func (f *flow) runTools(ctx agent.InvocationContext, calls []*genai.FunctionCall
 
 // runTool answers one call. What goes wrong is the answer: the model can act on
 // it.
-func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[string]tool.Tool) (result map[string]any) {
+func (f *flow) runTool(ctx agent.Context, call *genai.FunctionCall, tools map[string]tool.Tool) map[string]any {
+	ctx, span := startTool(ctx, call)
+	defer span.End()
+	result, err := f.resultOf(ctx, call, tools)
+	if err != nil {
+		failTool(span, err)
+		return failure(err)
+	}
+	return result
+}
+
+// resultOf is what a call gives.
+func (f *flow) resultOf(ctx agent.Context, call *genai.FunctionCall, tools map[string]tool.Tool) (result map[string]any, err error) {
 	defer func() {
 		if value := recover(); value != nil {
-			result = failure(panicked(ctx, call.Name, value))
+			result, err = nil, panicked(ctx, call.Name, value)
 		}
 	}()
 	t, ok := tools[call.Name].(tool.Function)
 	if !ok {
-		return failure(fmt.Errorf("there is no tool %q; there are: %s", call.Name, strings.Join(slices.Sorted(maps.Keys(tools)), ", ")))
+		return nil, fmt.Errorf("there is no tool %q; there are: %s", call.Name, strings.Join(slices.Sorted(maps.Keys(tools)), ", "))
 	}
 	args := clone.Of(call.Args) // the consumer has the event, and callbacks may change them
 	if args == nil {
 		args = map[string]any{}
 	}
-	result, err := f.callTool(ctx, t, args)
+	result, err = f.callTool(ctx, t, args)
 	if err == nil {
 		err = f.checkTransfer(ctx)
 	}
 	if err != nil {
-		return failure(err)
+		return nil, err
 	}
 	if result == nil && !t.IsLongRunning() {
 		result = map[string]any{}
 	}
 	if _, err := json.Marshal(result); err != nil {
-		return failure(fmt.Errorf("the result of tool %q cannot be encoded: %w", call.Name, err))
+		return nil, fmt.Errorf("the result of tool %q cannot be encoded: %w", call.Name, err)
 	}
-	return result
+	return result, nil
 }
 
 // callTool runs the tool with the callbacks around it.
