@@ -25,6 +25,8 @@ fuzz:
 	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./internal/conversation
 	go test -run '^$$' -fuzz FuzzArgs -fuzztime $(FUZZTIME) ./internal/dialog
 	go test -run '^$$' -fuzz FuzzValues -fuzztime $(FUZZTIME) ./internal/exact
+	go test -run '^$$' -fuzz FuzzWords -fuzztime $(FUZZTIME) ./internal/recall
+	go test -run '^$$' -fuzz FuzzTexts -fuzztime $(FUZZTIME) ./internal/recall
 	go test -run '^$$' -fuzz FuzzUnmarshalRecord -fuzztime $(FUZZTIME) ./session
 	go test -run '^$$' -fuzz FuzzUnmarshalEvent -fuzztime $(FUZZTIME) ./session
 	go test -run '^$$' -fuzz FuzzJSON -fuzztime $(FUZZTIME) ./session/database

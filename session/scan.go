@@ -17,8 +17,8 @@ type EventScanner interface {
 	// once and those of one time in the reverse of the order in which Get has
 	// them. An error ends it; that is ErrNotFound if there is no such session.
 	//
-	// It reads page by page and holds nothing in between, so the Service may be
-	// used in the loop, and the loop may end at any point. Events that are
+	// It reads page by page: memory does not grow with the log, the Service may
+	// be used in the loop, and the loop may end at any point. Events that are
 	// appended meanwhile may be missed. What is yielded belongs to the caller.
 	ScanEvents(context.Context, *ScanRequest) iter.Seq2[*ScannedEvent, error]
 }

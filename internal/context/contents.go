@@ -47,7 +47,8 @@ type Options struct {
 	// tool result, but for those among the last RecentEvents events.
 	MaxToolOutput, RecentEvents int
 	// Recall says that the agent has the tool that gets back what summaries
-	// leave out. The model is told of it beside them.
+	// leave out. The model is told of it beside them, and beside results that
+	// are shortened.
 	Recall bool
 	// CurrentTurnOnly leaves out all that was before the latest message of the
 	// user or of another agent.
@@ -285,9 +286,13 @@ func (b *builder) shown(r *Response) *genai.FunctionResponse {
 	}
 	head := b.limit * 2 / 3
 	tail := b.limit - head
+	where := "the whole result is in event " + r.Event.ID
+	if b.recall {
+		where = fmt.Sprintf(`for the whole result call %s {"around": %q}`, RecallName, r.Event.ID)
+	}
 	return &genai.FunctionResponse{ID: r.Response.ID, Name: r.Response.Name, Response: map[string]any{
-		"shortened": fmt.Sprintf("%s [%d characters left out; the whole result is in event %s] %s",
-			string(text[:head]), len(text)-b.limit, r.Event.ID, string(text[len(text)-tail:])),
+		"shortened": fmt.Sprintf("%s [%d characters left out; %s] %s",
+			string(text[:head]), len(text)-b.limit, where, string(text[len(text)-tail:])),
 	}}
 }
 

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"time"
@@ -180,13 +181,18 @@ func visible(h *history, id string) (*text, error) {
 // withText adds an event to a list, if there is anything in it. A rolling list
 // keeps about the last ones, and always as many as most.
 func withText(list []*session.ScannedEvent, e *session.ScannedEvent, most int, rolling bool) []*session.ScannedEvent {
-	if len(e.Content) == 0 {
+	if len(e.Content) == 0 || maySayNothing(e.Content) && textOf(e).whole == "" {
 		return list
 	}
 	if rolling && len(list) >= 2*most {
 		list = slices.Delete(list, 0, len(list)-most)
 	}
 	return append(list, e)
+}
+
+// maySayNothing is false for most contents, which saves to read them.
+func maySayNothing(content []byte) bool {
+	return len(content) < 50 || bytes.Contains(content, []byte("thought"))
 }
 
 func textsOf(events []*session.ScannedEvent) []text {

@@ -90,6 +90,11 @@ func TestDo(t *testing.T) {
 		{"around an event", trip, recall.Request{Arguments: recall.Arguments{Around: "e3"}}, "e1 e2 e3 e4 e5 e9", ""},
 		{"around an event in few tokens", trip, recall.Request{MaxTokens: 300, Arguments: recall.Arguments{Around: "e3"}}, "e2 e3 e4 e5", `to 2026-01-01T00:00:01Z, from 2026-01-01T00:00:09Z`},
 		{"an event that is not covered", trip, recall.Request{Arguments: recall.Arguments{Around: "e13"}}, "e13", ""},
+		{"a span in which most only think", strings.ReplaceAll(`
+			i1 1 agent: thought T
+			i1 2 agent: thought T | T2
+			c1 3 summary 1-2: They thought.`, "T", strings.Repeat("thinking ", 10)),
+			recall.Request{Arguments: recall.Arguments{From: "2026-01-01"}}, "e2", ""},
 		{"no summary", "i1 1 user: Hello Lisbon", recall.Request{Arguments: recall.Arguments{Query: "Lisbon"}}, "", ""},
 		{"a summary that was rewound", `
 			i1 1 user: Hello Lisbon

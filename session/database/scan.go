@@ -32,31 +32,58 @@ func (s *service) ScanEvents(ctx context.Context, req *session.ScanRequest) iter
 	}
 }
 
+// scan yields events page by page. While one page is yielded the next is read.
 func (s *service) scan(ctx context.Context, k key, req *session.ScanRequest, yield func(*session.ScannedEvent) bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	pages := make(chan []*session.ScannedEvent)
+	var err error // written before pages is closed
+	go func() {
+		defer close(pages)
+		err = s.readPages(ctx, k, req, func(page []*session.ScannedEvent) bool {
+			select {
+			case pages <- page:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		})
+	}()
+	defer func() {
+		cancel()
+		for range pages { // until the reader has ended
+		}
+	}()
+	for page := range pages {
+		for _, e := range page {
+			if !yield(e) {
+				return nil
+			}
+		}
+	}
+	return err
+}
+
+// readPages passes pages on until there are no more or one is refused.
+func (s *service) readPages(ctx context.Context, k key, req *session.ScanRequest, pass func([]*session.ScannedEvent) bool) error {
 	limit, before := scanPage, req.Before
 	if before.IsZero() {
 		before = endOfTime
 	}
-	known := map[string]bool{} // those that were yielded of the time just below before
+	known := map[string]bool{} // those that were passed on of the time just below before
 	for first := true; ; first = false {
 		page, whole, err := s.readPage(ctx, k, req.After, before, limit, first)
 		if err != nil {
 			return err
 		}
-		fresh := 0
-		for _, e := range page {
-			if known[e.ID] {
-				continue
-			}
-			fresh++
-			if !yield(e) {
-				return nil
-			}
+		last := whole || len(page) < limit
+		fresh := slices.DeleteFunc(slices.Clone(page), func(e *session.ScannedEvent) bool { return known[e.ID] })
+		if !pass(fresh) {
+			return ctx.Err()
 		}
-		if whole || len(page) < limit {
+		if last {
 			return nil
 		}
-		if fresh == 0 { // so many events are of one time
+		if len(fresh) == 0 { // so many events are of one time
 			limit *= 2
 			continue
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/recap-adk/recap/compaction"
 	icontext "github.com/recap-adk/recap/internal/context"
 	"github.com/recap-adk/recap/internal/logtext"
+	"github.com/recap-adk/recap/internal/recall"
 	"github.com/recap-adk/recap/internal/testdb"
 	"github.com/recap-adk/recap/internal/tokens"
 	"github.com/recap-adk/recap/model"
@@ -31,7 +32,7 @@ import (
 func Example() {
 	ctx := context.Background()
 	sessions := session.InMemoryService()
-	recall, err := recalltool.New(recalltool.Config{SessionService: sessions})
+	made, err := recalltool.New(recalltool.Config{SessionService: sessions})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -41,7 +42,7 @@ func Example() {
 		modeltest.Call("call-1", "recall", map[string]any{"query": "alarm code"}),
 		modeltest.Text("It is 4711-B."),
 	)
-	a, err := llmagent.New(llmagent.Config{Name: "butler", Model: llm, Tools: []tool.Tool{recall}})
+	a, err := llmagent.New(llmagent.Config{Name: "butler", Model: llm, Tools: []tool.Tool{made}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -203,12 +204,12 @@ func TestFactsComeBack(t *testing.T) {
 
 func testFactsComeBack(t *testing.T, service session.Service) {
 	const fact = "KX-7741-tulip"
-	recall, err := recalltool.New(recalltool.Config{SessionService: service})
+	made, err := recalltool.New(recalltool.Config{SessionService: service})
 	if err != nil {
 		t.Fatal(err)
 	}
 	llm := &recalling{counter: tokens.New()}
-	a, err := llmagent.New(llmagent.Config{Name: "agent", Model: llm, Tools: []tool.Tool{recall}})
+	a, err := llmagent.New(llmagent.Config{Name: "agent", Model: llm, Tools: []tool.Tool{made}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -249,6 +250,35 @@ func testFactsComeBack(t *testing.T, service session.Service) {
 		t.Errorf("the largest prompt has %d tokens", llm.largest)
 	}
 	t.Logf("the largest prompt has %d tokens", llm.largest)
+	sameByPartialRead(t, service)
+}
+
+// sameByPartialRead wants that who reads what a prompt is made of finds the same
+// as who reads all.
+func sameByPartialRead(t *testing.T, service session.Service) {
+	t.Helper()
+	req := &session.GetRequest{AppName: "app", UserID: "ada", SessionID: "s"}
+	var found [2][]string
+	for i, partial := range []bool{true, false} {
+		req.OmitCompacted = partial
+		got, err := service.Get(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := recall.Do(t.Context(), service, recall.Request{
+			AppName: "app", UserID: "ada", SessionID: "s", Known: slices.Collect(got.Session.Events().All()),
+			MaxTokens: 1 << 20, Arguments: recall.Arguments{From: "2000-01-01"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range result.Events {
+			found[i] = append(found[i], e.ID)
+		}
+	}
+	if len(found[0]) < 600 || !slices.Equal(found[0], found[1]) {
+		t.Errorf("%d events are found by a partial read, %d by a full one", len(found[0]), len(found[1]))
+	}
 }
 
 // recalling is a model that answers a question with what it is shown, or else
@@ -286,15 +316,15 @@ func (m *recalling) GenerateContent(_ context.Context, req *model.LLMRequest, _ 
 func TestOtherToolsOfThatName(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		service := session.InMemoryService()
-		recall, err := recalltool.New(recalltool.Config{SessionService: service})
+		made, err := recalltool.New(recalltool.Config{SessionService: service})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !known {
-			recall = struct{ tool.Function }{recall.(tool.Function)}
+			made = struct{ tool.Function }{made.(tool.Function)}
 		}
 		llm := modeltest.NewScript(modeltest.Text("one"), modeltest.Text("two"))
-		a, err := llmagent.New(llmagent.Config{Name: "agent", Model: llm, Tools: []tool.Tool{recall}})
+		a, err := llmagent.New(llmagent.Config{Name: "agent", Model: llm, Tools: []tool.Tool{made}})
 		if err != nil {
 			t.Fatal(err)
 		}
