@@ -101,6 +101,16 @@ var importRules = []struct {
 		why:   "running is the outermost layer; what it runs must not know it",
 	},
 	{
+		of: "./...", but: []string{"./telemetry"}, never: []string{"go.opentelemetry.io/otel/sdk/..."},
+		why: "spans are made through the API; the SDK is for who listens to them",
+	},
+	{
+		of:     "./cmd/launcher/...",
+		never:  []string{"database/sql", "gorm.io/...", "./model/...", "./internal/replay", "./cmd/recap", "github.com/openai/openai-go/...", "github.com/anthropics/anthropic-sdk-go/...", "github.com/spf13/..."},
+		except: []string{"./model"}, deep: true,
+		why: "a program that is launched chooses its model and its store; it links no others",
+	},
+	{
 		of: "./...", but: []string{"./cmd/...", "./examples/..."},
 		never: []string{"./cmd/...", "./examples/..."},
 		why:   "programs are not libraries",

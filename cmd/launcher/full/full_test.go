@@ -3,6 +3,7 @@ package full_test
 import (
 	"context"
 	"log"
+	"os"
 	"strings"
 	"testing"
 
@@ -12,6 +13,16 @@ import (
 	"github.com/recap-adk/recap/cmd/launcher/full"
 	"github.com/recap-adk/recap/model/modeltest"
 )
+
+// Nobody types anything.
+func TestMain(m *testing.M) {
+	nothing, err := os.Open(os.DevNull)
+	if err != nil {
+		log.Fatal(err)
+	}
+	os.Stdin = nothing
+	os.Exit(m.Run())
+}
 
 func TestWebIsNotThere(t *testing.T) {
 	for _, args := range [][]string{{"web"}, {"web", "api", "webui"}, {"web", "-port", "8080", "a2a"}} {
