@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
 	"google.golang.org/genai"
@@ -122,4 +125,51 @@ func toJSON(object map[string]any) string {
 		return fmt.Sprint(object) // no JSON, but somebody's value all the same
 	}
 	return strings.TrimSuffix(text.String(), "\n")
+}
+
+// Said is what an event says, without names of tools and of fields: the text in
+// which to look for values.
+func Said(e *session.Event) string {
+	if e.Content == nil {
+		return ""
+	}
+	var said []string
+	for _, part := range e.Content.Parts {
+		switch {
+		case part == nil || part.Thought:
+		case part.FunctionCall != nil:
+			said = leaves(said, part.FunctionCall.Args)
+		case part.FunctionResponse != nil:
+			said = leaves(said, part.FunctionResponse.Response)
+		case part.Text != "":
+			said = append(said, part.Text)
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+// leaves appends the texts and numbers in a value, in order of their keys.
+func leaves(list []string, value any) []string {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			list = leaves(list, value[key])
+		}
+	case []any:
+		for _, item := range value {
+			list = leaves(list, item)
+		}
+	case string:
+		// Tools often write JSON as a text.
+		var inner map[string]any
+		if strings.HasPrefix(value, "{") && json.Unmarshal([]byte(value), &inner) == nil {
+			return leaves(list, inner)
+		}
+		list = append(list, value)
+	case float64:
+		list = append(list, strconv.FormatFloat(value, 'f', -1, 64))
+	case int, int64, json.Number:
+		list = append(list, fmt.Sprint(value))
+	}
+	return list
 }
