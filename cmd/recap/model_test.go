@@ -85,7 +85,7 @@ func TestGeminiFails(t *testing.T) {
 				w.WriteHeader(answer.status)
 				fmt.Fprint(w, answer.body)
 			})
-			const note = "2 of 2 calls of some-model failed, and extracts stand in: "
+			const note = "2 compactions applied, the first: the fallback made the summary: "
 			chat, dir := writeChat(t, 12), t.TempDir()
 			args := []string{"replay", chat, "--overlap", "0", "--summarizer", "gemini:some-model", "--db"}
 			var stdout, stderr bytes.Buffer

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +13,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/internal/conversation"
@@ -52,7 +49,7 @@ prompts are compared, counted with the tokenizer o200k.
 FILE holds OpenAI chat messages (JSON or JSONL), an ADK session (JSON), or the
 log of a coding agent (JSONL). The session stays in the database.
 
-A summarizer that is a model reads its key in GOOGLE_API_KEY or GEMINI_API_KEY.
+A summarizer may be a model: ` + keyHelp() + `.
 Where it fails, the extractive one stands in, and a note says so.`,
 		Example: `  recap replay examples/conversations/kitchen-renovation.json
   recap replay chat.jsonl --interval 10 --plot prompt.png
@@ -73,7 +70,7 @@ Where it fails, the extractive one stands in, and a note says so.`,
 	flags.StringVar(&o.session, "session", "", "`ID` of the session (default: made of FILE's name)")
 	flags.IntVar(&o.interval, "interval", defaults.CompactionInterval, "invocations newly in each summary")
 	flags.IntVar(&o.overlap, "overlap", defaults.OverlapSize, "older invocations read again for it")
-	flags.StringVar(&o.summarizer, "summarizer", "extractive", "extractive or gemini:MODEL")
+	flags.StringVar(&o.summarizer, "summarizer", extractive, extractive+" or "+modelForms())
 	flags.StringVar(&o.plot, "plot", "", "draw the prompt's size into this `file`, .svg or .png")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
@@ -82,7 +79,7 @@ Where it fails, the extractive one stands in, and a note says so.`,
 func (o replayOptions) run(ctx context.Context, file string, stdout, stderr io.Writer) (err error) {
 	// Everything that can be wrong with the request is found before anything
 	// is written.
-	cfg, watched, err := o.config(ctx)
+	cfg, err := o.config(ctx)
 	if err != nil {
 		return inputError{err}
 	}
@@ -104,28 +101,28 @@ func (o replayOptions) run(ctx context.Context, file string, stdout, stderr io.W
 	if err := store.claim(ctx, o.session); err != nil {
 		return err
 	}
-	bar := o.progressBar(2*len(c.Turns), stderr)
+	bar := newProgress(stderr, "playing", 2*len(c.Turns), o.json)
 	result, notes, err := o.play(ctx, file, c, cfg, store, func(int) { _ = bar.Add(1) })
 	_ = bar.Clear()
 	if err != nil {
 		return err
 	}
-	return o.show(result, append(notes, watched.notes()...), stdout, stderr)
+	return o.show(result, notes, stdout, stderr)
 }
 
 // config is what is compacted, when and how.
-func (o replayOptions) config(ctx context.Context) (*compaction.Config, *watchedModel, error) {
+func (o replayOptions) config(ctx context.Context) (*compaction.Config, error) {
 	switch {
 	case o.interval < 1:
-		return nil, nil, fmt.Errorf("--interval is %d; it must be at least 1", o.interval)
+		return nil, fmt.Errorf("--interval is %d; it must be at least 1", o.interval)
 	case o.overlap < 0:
-		return nil, nil, fmt.Errorf("--overlap is %d; it must not be negative", o.overlap)
+		return nil, fmt.Errorf("--overlap is %d; it must not be negative", o.overlap)
 	}
-	summarizer, watched, err := newSummarizer(ctx, o.summarizer)
+	summarizer, err := newSummarizer(ctx, o.summarizer)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return &compaction.Config{CompactionInterval: o.interval, OverlapSize: o.overlap, Summarizer: summarizer}, watched, nil
+	return &compaction.Config{CompactionInterval: o.interval, OverlapSize: o.overlap, Summarizer: summarizer}, nil
 }
 
 // checkPlot finds out whether the plot can be written, as far as that can be
@@ -157,20 +154,6 @@ func sessionID(file string) string {
 	return name + "-" + uuid.NewString()[:8]
 }
 
-// progressBar is invisible unless it is for a person at a terminal.
-func (o replayOptions) progressBar(steps int, stderr io.Writer) *progressbar.ProgressBar {
-	terminal, ok := stderr.(*os.File)
-	if !ok || o.json || !term.IsTerminal(int(terminal.Fd())) {
-		return progressbar.DefaultSilent(int64(steps))
-	}
-	return progressbar.NewOptions(steps,
-		progressbar.OptionSetWriter(stderr),
-		progressbar.OptionSetDescription("playing"),
-		progressbar.OptionSetWidth(40),
-		progressbar.OptionClearOnFinish(),
-	)
-}
-
 // play plays the conversation without compaction, then with it. notes say what
 // the compactor could not do.
 func (o replayOptions) play(ctx context.Context, file string, c *conversation.Conversation, cfg *compaction.Config, store *store, onTurn func(int)) (*report.Result, []string, error) {
@@ -192,7 +175,7 @@ func (o replayOptions) play(ctx context.Context, file string, c *conversation.Co
 		return nil, nil, fmt.Errorf("%s: %w", file, err)
 	}
 	result := compare(raw, compacted)
-	result.File, result.Format, result.Tokenizer, result.DB = file, c.Format, tokens.Name, store.path
+	result.File, result.Format, result.Tokenizer, result.DB = file, c.Format, tokens.Name, store.name
 	result.Events, result.Compactions, err = store.count(ctx)
 	return result, notesOf(compacted.Outcomes), err
 }
@@ -270,9 +253,7 @@ func (o replayOptions) show(result *report.Result, notes []string, stdout, stder
 	}
 	if o.json {
 		writeNotes(stderr, "recap: note: ", notes)
-		encoder := json.NewEncoder(stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(result)
+		return writeJSON(stdout, result)
 	}
 	// In one write: who reads a few lines only, and closes the pipe, ends this
 	// process at the next.

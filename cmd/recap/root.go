@@ -56,10 +56,15 @@ func oneLine(text string) string {
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "recap",
-		Short:         "See what compaction does to the history of an agent",
-		Long:          "Recap keeps the prompts of long agent sessions small.\nThis command shows what that does to a conversation.",
-		Example:       "  recap replay conversation.json",
+		Use:   "recap",
+		Short: "Look after the sessions of agents",
+		Long: `Recap keeps the prompts of long agent sessions small: summaries stand in for old
+events, which all stay in the log. This command shows what is in a database of
+sessions and what a model is sent of it, and compacts it.`,
+		Example: `  recap replay conversation.json
+  recap sessions chat.db
+  recap show chat.db
+  recap compact chat.db --dry-run`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -71,6 +76,15 @@ func newRoot() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return inputError{err} })
-	root.AddCommand(newReplay())
+	root.AddGroup(&cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "change", Title: "Change:"}, &cobra.Group{ID: "try", Title: "Try:"})
+	group := func(id string, commands ...*cobra.Command) {
+		for _, command := range commands {
+			command.GroupID = id
+			root.AddCommand(command)
+		}
+	}
+	group("see", newSessions(), newShow(), newContext(), newDiff(), newExport())
+	group("change", newCompact(), newUndo(), newImport())
+	group("try", newChat(), newReplay())
 	return root
 }

@@ -133,6 +133,16 @@ func (p *adkPart) part() *genai.Part {
 	return &part
 }
 
+// eventDepth is how deep any key of an event is that is not somebody's value.
+const eventDepth = 12
+
+// CamelCaseEvent rewrites the JSON of an event as adk-python may write it, in
+// snake_case and with base64 in the URL alphabet, as adk-go does. What tools,
+// models and applications wrote is left alone. Other JSON is returned as it is.
+func CamelCaseEvent(raw json.RawMessage) json.RawMessage {
+	return camelCase(raw, eventDepth)
+}
+
 // adkDepth is how deep in an event the keys are that we read: the event, its
 // content, the parts, one part, and what is in it.
 const adkDepth = 5
@@ -162,7 +172,8 @@ func camelCase(raw json.RawMessage, depth int) json.RawMessage {
 			continue
 		}
 		switch camel {
-		case "args", "response":
+		case "args", "response", "stateDelta", "artifactDelta", "customMetadata", "output",
+			"requestedAuthConfigs", "requestedToolConfirmations", "compaction":
 		case "data", "thoughtSignature":
 			standard, ok := standardBase64(value)
 			if !ok && camel == "thoughtSignature" {

@@ -112,6 +112,15 @@ type Result struct {
 
 // Load reads a recorded conversation from a file of at most MaxSize bytes.
 func Load(path string) (*Conversation, error) {
+	data, err := ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data)
+}
+
+// ReadFile reads a file of at most MaxSize bytes. Errors begin with the path.
+func ReadFile(path string) ([]byte, error) {
 	data, err := read(path)
 	if err != nil {
 		var pathErr *fs.PathError
@@ -120,7 +129,7 @@ func Load(path string) (*Conversation, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return Parse(path, data)
+	return data, nil
 }
 
 func read(path string) ([]byte, error) {
@@ -143,17 +152,7 @@ func tooLarge(size int64) error {
 // Parse reads a recorded conversation. The name is used in errors only, which
 // are one line and say where in the data the fault is.
 func Parse(name string, data []byte) (*Conversation, error) {
-	if len(data) > MaxSize {
-		return nil, fmt.Errorf("%s: %w", name, tooLarge(int64(len(data))))
-	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, fmt.Errorf("%s: the file is empty", name)
-	}
-	if n := validPrefix(data); n < len(data) {
-		return nil, fmt.Errorf("%s: not UTF-8 text", position(name, data, n+1))
-	}
-	found, err := split(name, data)
+	found, err := open(name, data)
 	if err != nil {
 		return nil, err
 	}
@@ -173,6 +172,27 @@ func Parse(name string, data []byte) (*Conversation, error) {
 		return nil, fmt.Errorf("%s: no user message and no model reply in it", name)
 	}
 	return &Conversation{Format: found.format, System: b.system, Turns: b.turns}, nil
+}
+
+// FormatOf finds the format of the data without reading what is said in it.
+func FormatOf(name string, data []byte) (string, error) {
+	found, err := open(name, data)
+	return found.format, err
+}
+
+// open checks that the data is text and cuts it into entries.
+func open(name string, data []byte) (log, error) {
+	if len(data) > MaxSize {
+		return log{}, fmt.Errorf("%s: %w", name, tooLarge(int64(len(data))))
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return log{}, fmt.Errorf("%s: the file is empty", name)
+	}
+	if n := validPrefix(data); n < len(data) {
+		return log{}, fmt.Errorf("%s: not UTF-8 text", position(name, data, n+1))
+	}
+	return split(name, data)
 }
 
 // validPrefix returns how many of the first bytes are UTF-8.

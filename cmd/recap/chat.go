@@ -1,0 +1,359 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+	"google.golang.org/genai"
+
+	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/agent/llmagent"
+	"github.com/recap-adk/recap/compaction"
+	"github.com/recap-adk/recap/internal/tokens"
+	"github.com/recap-adk/recap/runner"
+	"github.com/recap-adk/recap/session"
+)
+
+// chatOptions are the flags of chat.
+type chatOptions struct {
+	db, session, app, user string
+	model                  string
+	instruction            string
+	interval, overlap      int
+	threshold              int
+}
+
+func newChat() *cobra.Command {
+	var o chatOptions
+	defaults := compaction.DefaultConfig()
+	cmd := &cobra.Command{
+		Use:   "chat DB [SESSION]",
+		Short: "Talk to a model, in a session of a database",
+		Long: `Chat reads what you say from standard input, a line at a time, and prints what
+the model answers as it comes. All of it is in the session, compacted as you go.
+DB and the session are created if they are not there; without SESSION a new one
+is made.
+
+While you talk: /context tells how large the prompt is, /compact summarizes now,
+/undo takes the newest summary back, /quit ends.
+
+A model is ` + modelForms() + `: ` + keyHelp() + `.
+Without a key there is ` + echo + `, which needs no network and says what you said.
+
+` + databaseHelp,
+		Example: `  recap chat chat.db
+  recap chat chat.db support-17 --model gemini:gemini-2.5-flash
+  echo 'Hello' | recap chat chat.db --model echo`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) < 1 || len(args) > 2 {
+				return inputError{errors.New("chat needs a database and, to go on with a session, its ID; see recap chat --help")}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.db, o.session = args[0], ""
+			if len(args) == 2 {
+				o.session = args[1]
+			}
+			return o.run(cmd)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.app, "app", appName, "`name` of the application")
+	flags.StringVar(&o.user, "user", userID, "`ID` of the user")
+	flags.StringVar(&o.model, "model", "", echo+" or "+modelForms()+" (default: one that there is a key for)")
+	flags.StringVar(&o.instruction, "instruction", "You are a helpful assistant.", "what the model is told first")
+	flags.IntVar(&o.interval, "interval", defaults.CompactionInterval, "invocations newly in each summary")
+	flags.IntVar(&o.overlap, "overlap", defaults.OverlapSize, "older invocations read again for it")
+	flags.IntVar(&o.threshold, "threshold", 0, "tokens of a prompt at which older events are summarized at once; 0 is never")
+	return cmd
+}
+
+// chat is a conversation that goes on.
+type chat struct {
+	out, errs io.Writer
+	prompted  bool // there is a person to prompt
+	look      *screen
+	service   session.Service
+	runner    *runner.Runner
+	compactor *compaction.Compactor // for what the runner has no method for
+	key       sessionName
+	counter   *tokens.Counter
+}
+
+func (o *chatOptions) run(cmd *cobra.Command) (err error) {
+	ctx, stdin := cmd.Context(), cmd.InOrStdin()
+	llm, modelName, err := chatModel(ctx, o.model)
+	if err != nil {
+		return inputError{err}
+	}
+	cfg := &compaction.Config{CompactionInterval: o.interval, OverlapSize: o.overlap, TokenThreshold: o.threshold}
+	if o.threshold > 0 {
+		cfg.EventRetentionSize = 10
+	}
+	if err := cfg.Validate(); err != nil {
+		return inputError{err}
+	}
+	cfg.Summarizer = compaction.ExtractiveSummarizer{}
+	if modelName != echo {
+		primary, err := compaction.NewLLMSummarizer(compaction.LLMSummarizerConfig{Model: llm})
+		if err != nil {
+			return inputError{err}
+		}
+		cfg.Summarizer = compaction.Fallback(primary, cfg.Summarizer)
+	}
+	assistant, err := llmagent.New(llmagent.Config{
+		Name: "assistant", Model: llm,
+		// No templating is applied to what a provider returns.
+		InstructionProvider: func(agent.ReadonlyContext) (string, error) { return o.instruction, nil },
+	})
+	if err != nil {
+		return err
+	}
+	d, err := openDB(o.db, creating)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close(true)) }()
+	c := &chat{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), look: newScreen(cmd.OutOrStdout()), service: d.service, counter: tokens.New(),
+		key: sessionName{o.app, o.user, cmp.Or(o.session, "chat-"+uuid.NewString()[:8])}}
+	if c.runner, err = runner.New(runner.Config{AppName: o.app, Agent: assistant, SessionService: d.service, CompactionConfig: cfg}); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.close(ctx)) }()
+	if c.compactor, err = compaction.NewCompactor(cfg, d.service); err != nil {
+		return err
+	}
+	if err := c.begin(ctx, modelName, o.model == "", d.name); err != nil {
+		return err
+	}
+	if file, ok := stdin.(*os.File); ok {
+		c.prompted = term.IsTerminal(int(file.Fd()))
+	}
+	return c.loop(ctx, stdin)
+}
+
+// patience is how long the end of a chat waits for a summary that is under way.
+const patience = 10 * time.Second
+
+func (c *chat) close(ctx context.Context) error {
+	if ctx.Err() == nil {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, patience)
+		defer stop()
+	}
+	// An interrupt, or an end of patience, leaves a summary unmade: no harm.
+	if err := c.runner.Close(ctx); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// begin reads the session, or creates it, and says what there is.
+func (c *chat) begin(ctx context.Context, modelName string, chosen bool, dbName string) error {
+	events, state := 0, "new"
+	s, err := c.read(ctx)
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		_, err = c.service.Create(ctx, &session.CreateRequest{AppName: c.key.AppName, UserID: c.key.UserID, SessionID: c.key.ID})
+	case err == nil:
+		events = s.Events().Len()
+		state = count(events, "event")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", dbName, err)
+	}
+	fmt.Fprintf(c.out, "Session %s in %s (%s), model %s. /quit ends, /help tells more.\n", c.key.ID, dbName, state, modelName)
+	if modelName == echo && chosen {
+		var keys []string
+		for _, p := range providers {
+			keys = append(keys, p.keys...)
+		}
+		fmt.Fprintf(c.out, "There is no API key (%s), so this is the offline model echo: it says what you said.\n", strings.Join(keys, ", "))
+	}
+	return nil
+}
+
+func (c *chat) read(ctx context.Context) (session.Session, error) {
+	got, err := c.service.Get(ctx, &session.GetRequest{AppName: c.key.AppName, UserID: c.key.UserID, SessionID: c.key.ID})
+	if err != nil {
+		return nil, err
+	}
+	return got.Session, nil
+}
+
+// line is one that was read, or the error at which reading ended.
+type line struct {
+	text string
+	err  error
+}
+
+// lines reads lines, each when it is asked for. A read from a terminal cannot be
+// cut short, so the goroutine may outlive the chat, but not this process.
+func lines(in io.Reader) (next chan<- struct{}, got <-chan line) {
+	ask, answers := make(chan struct{}), make(chan line, 1)
+	go func() {
+		reader := bufio.NewReader(in)
+		for range ask {
+			text, err := reader.ReadString('\n')
+			if text != "" {
+				err = nil
+			}
+			answers <- line{strings.TrimSpace(text), err}
+		}
+	}()
+	return ask, answers
+}
+
+func (c *chat) loop(ctx context.Context, stdin io.Reader) error {
+	next, got := lines(stdin)
+	defer close(next)
+	for {
+		if c.prompted {
+			fmt.Fprint(c.out, c.look.look(bold, "\nyou> "))
+		}
+		next <- struct{}{}
+		var said line
+		select {
+		case <-ctx.Done():
+			return c.left()
+		case said = <-got:
+		}
+		switch {
+		case errors.Is(said.err, io.EOF), said.text == "/quit", said.text == "/exit":
+			return nil
+		case said.err != nil:
+			return said.err
+		case said.text == "":
+			continue
+		case strings.HasPrefix(said.text, "/"):
+			c.command(ctx, said.text)
+		default:
+			c.say(ctx, said.text)
+		}
+		if ctx.Err() != nil {
+			return c.left()
+		}
+	}
+}
+
+// left says where the session is, after an interrupt. The answer that was under
+// way is not in it; everything before is.
+func (c *chat) left() error {
+	fmt.Fprintln(c.out)
+	return context.Canceled
+}
+
+// say has the model answer and prints the answer as it comes. An error ends the
+// answer and not the chat.
+func (c *chat) say(ctx context.Context, text string) {
+	if c.prompted {
+		fmt.Fprint(c.out, c.look.look(accent, "\nassistant> "))
+	}
+	streamed := false
+	message := genai.NewContentFromText(text, genai.RoleUser)
+	for e, err := range c.runner.Run(ctx, c.key.UserID, c.key.ID, message, agent.RunConfig{StreamingMode: agent.StreamingModeSSE}) {
+		if err != nil {
+			if ctx.Err() == nil {
+				c.complain(err)
+			}
+			return
+		}
+		if e.ErrorCode != "" || e.ErrorMessage != "" {
+			c.complain(errors.New(strings.TrimSpace(e.ErrorCode + " " + e.ErrorMessage)))
+		}
+		if e.Content == nil || !e.Partial && streamed {
+			continue // the whole was printed in pieces
+		}
+		streamed = e.Partial
+		for _, part := range e.Content.Parts {
+			if part != nil && !part.Thought {
+				fmt.Fprint(c.out, plain(part.Text))
+			}
+		}
+	}
+	fmt.Fprintln(c.out)
+}
+
+func (c *chat) complain(err error) {
+	fmt.Fprintf(c.errs, "recap: %s\n", oneLine(plain(err.Error())))
+}
+
+func (c *chat) command(ctx context.Context, text string) {
+	var err error
+	switch text {
+	case "/context":
+		err = c.context(ctx)
+	case "/compact":
+		err = c.compact(ctx)
+	case "/undo":
+		err = c.undo(ctx)
+	case "/help":
+		fmt.Fprint(c.out, "/context  how large the prompt is\n/compact  summarize now\n/undo     take the newest summary back\n/quit     end\n")
+	default:
+		err = fmt.Errorf("there is no %s; /help tells what there is", text)
+	}
+	if err != nil && ctx.Err() == nil {
+		c.complain(err)
+	}
+}
+
+func (c *chat) context(ctx context.Context) error {
+	s, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
+	var events []*session.Event
+	for e := range s.Events().All() {
+		events = append(events, e)
+	}
+	fmt.Fprintln(c.out, reader{agent: "assistant"}.prompt(events, true).totals())
+	return nil
+}
+
+// compact and undo first wait for a summary that is under way.
+
+func (c *chat) compact(ctx context.Context) error {
+	if err := c.runner.Flush(ctx); err != nil {
+		return err
+	}
+	s, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
+	result, err := compactAll(ctx, c.compactor, c.service, s, c.counter, func() {})
+	if err != nil {
+		return err
+	}
+	if result.Outcome != "" && len(result.Summaries) == 0 {
+		return fmt.Errorf("compaction %s: %s", result.Outcome, result.Reason)
+	}
+	result.print(c.look)
+	return c.look.flush()
+}
+
+func (c *chat) undo(ctx context.Context) error {
+	if err := c.runner.Flush(ctx); err != nil {
+		return err
+	}
+	s, err := c.read(ctx)
+	if err != nil {
+		return err
+	}
+	result, err := undo(ctx, c.service, s)
+	if err != nil {
+		return err
+	}
+	result.print(c.look)
+	return c.look.flush()
+}
