@@ -44,7 +44,6 @@ import (
 	"slices"
 
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/log/global"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -188,7 +187,7 @@ func (t *Providers) SetGlobalOtelProviders() {
 		otel.SetTracerProvider(t.TracerProvider)
 	}
 	if t.LoggerProvider != nil {
-		global.SetLoggerProvider(t.LoggerProvider)
+		otel.SetLoggerProvider(t.LoggerProvider)
 	}
 }
 

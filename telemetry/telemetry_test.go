@@ -12,7 +12,6 @@ import (
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/log/global"
 	sdklog "go.opentelemetry.io/otel/sdk/log"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -85,7 +84,7 @@ func tree(spans tracetest.SpanStubs) string {
 func attributesOf(span tracetest.SpanStub) map[string]string {
 	found := map[string]string{}
 	for _, a := range span.Attributes {
-		found[string(a.Key)] = a.Value.Emit()
+		found[string(a.Key)] = a.Value.String()
 	}
 	return found
 }
@@ -365,13 +364,13 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestNoOptionsChangeNothing(t *testing.T) {
-	tracer, logger := otel.GetTracerProvider(), global.GetLoggerProvider()
+	tracer, logger := otel.GetTracerProvider(), otel.GetLoggerProvider()
 	providers, err := telemetry.New(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	providers.SetGlobalOtelProviders()
-	if otel.GetTracerProvider() != tracer || global.GetLoggerProvider() != logger {
+	if otel.GetTracerProvider() != tracer || otel.GetLoggerProvider() != logger {
 		t.Error("the global providers were replaced")
 	}
 	if err := providers.Shutdown(t.Context()); err != nil {

@@ -28,8 +28,7 @@ const scope = "github.com/recap-adk/recap"
 func Start(ctx context.Context, operation, name string, kind trace.SpanKind, attributes ...attribute.KeyValue) (context.Context, trace.Span) {
 	spanContext, span := otel.Tracer(scope).Start(ctx, operation+" "+name,
 		trace.WithSpanKind(kind),
-		trace.WithAttributes(attribute.String("gen_ai.operation.name", operation)),
-		trace.WithAttributes(attributes...),
+		trace.WithAttributes(append(attributes, attribute.String("gen_ai.operation.name", operation))...),
 	)
 	if !span.SpanContext().IsValid() {
 		return ctx, span

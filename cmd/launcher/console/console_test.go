@@ -397,6 +397,12 @@ func TestCtrlC(t *testing.T) {
 			if rest, _ := io.ReadAll(terminal.out); strings.Contains(string(rest), "error") {
 				t.Errorf("shown: %q", rest)
 			}
+			// Standard input is the program's again.
+			terminal.write("mine")
+			_ = terminal.in.Close()
+			if got, err := io.ReadAll(terminal.theirs[0]); string(got) != "mine" {
+				t.Errorf("what is typed afterwards reaches the program as %q (%v)", got, err)
+			}
 		})
 	}
 }
