@@ -2,7 +2,6 @@ package inspector_test
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"net/http"
@@ -16,9 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/recap-adk/recap/server/inspector"
@@ -39,8 +38,14 @@ func browser(t *testing.T) context.Context {
 	if path == "" {
 		t.Skip("there is no browser: install chromium or name one in RECAP_BROWSER")
 	}
+	// Processes of the browser may write into it for a moment after its end, so
+	// that t.TempDir would fail the test.
+	profile, err := os.MkdirTemp("", "inspector-*")
+	if err != nil {
+		t.Fatal(err)
+	}
 	options := []chromedp.ExecAllocatorOption{
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(time.Minute),
 	}
 	for _, name := range []string{
 		"headless", "no-sandbox", "disable-gpu", "disable-quic", "no-first-run",
@@ -56,16 +61,43 @@ func browser(t *testing.T) context.Context {
 		}
 		closeTab()
 		stop()
-		chromedp.FromContext(ctx).Allocator.Wait()
+		_ = chromedp.WaitClosed(ctx)
+		for range 100 {
+			if os.RemoveAll(profile) == nil {
+				break
+			}
+		}
 	})
-	if err := chromedp.Run(ctx); err != nil {
-		t.Fatal(err)
-	}
+	do(t, ctx)
 	return ctx
 }
 
-// awaited has the browser wait for a promise.
-func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+type void = chromedp.Action[chromedp.Void]
+
+func do(t *testing.T, ctx context.Context, steps ...void) {
+	t.Helper()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// evaluate is the value of an expression on the page.
+func evaluate[T any](t *testing.T, ctx context.Context, expression string) T {
+	t.Helper()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}
+
+// command is a step that the package has no function for.
+func command[P, R any](cmd cdp.Command[P, R], params P) void {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, cmd, params)
+		return err
+	})
+}
 
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()
@@ -75,71 +107,79 @@ func serve(t *testing.T, h http.Handler) string {
 }
 
 // shots are the pages that are looked at.
-var shots = []struct{ name, target string }{
-	{"sessions", "/"},
-	{"log", "/session" + kitchenKey},
-	{"log-unfolded", "/session" + kitchenKey},
-	{"prompt", "/prompt" + kitchenKey},
-	{"tools", "/session?app=shop&user=u1&id=tools"},
-	{"chart", "/chart" + kitchenKey},
-	{"error", "/session?app=shop&user=u1&id=none"},
+var shots = []struct {
+	name, target string
+	unfolded     bool
+}{
+	{"sessions", "/", false},
+	{"log", "/session" + kitchenKey, false},
+	{"log-unfolded", "/session" + kitchenKey, true},
+	{"prompt", "/prompt" + kitchenKey, false},
+	{"tools", "/session?app=shop&user=u1&id=tools", false},
+	{"tools-unfolded", "/session?app=shop&user=u1&id=tools", true},
+	{"prompt-tools", "/prompt?app=shop&user=u1&id=tools&agent=clerk", true},
+	{"chart", "/chart" + kitchenKey, true},
+	{"error", "/session?app=shop&user=u1&id=none", false},
 }
 
 // view has the browser show a page as a device would.
-func view(width int64, scheme, target string) chromedp.Tasks {
-	return chromedp.Tasks{
+func view(width int64, scheme, target string) void {
+	return chromedp.Steps(
 		chromedp.EmulateViewport(width, 900),
-		emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
+		}),
 		chromedp.Navigate(target),
-	}
+	)
 }
 
-func unfold(name string) chromedp.Action {
-	if !strings.HasSuffix(name, "-unfolded") && name != "chart" {
-		return chromedp.Tasks{}
-	}
-	return chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => { d.open = true })`, nil)
+func unfold(t *testing.T, ctx context.Context) {
+	t.Helper()
+	evaluate[bool](t, ctx, `document.querySelectorAll("details").forEach(d => { d.open = true }), true`)
 }
 
-// TestPictures: no page is wider than the device, whatever the theme.
-func TestPictures(t *testing.T) {
-	ctx := browser(t)
+// onEachDevice shows every page on every device and in every theme.
+func onEachDevice(t *testing.T, ctx context.Context, check func(name string, width int64)) {
+	t.Helper()
 	base := serve(t, open(t, inspector.Config{SessionService: withTools(t, kitchen(t))}))
 	for _, shot := range shots {
 		for _, scheme := range []string{"light", "dark"} {
 			for _, width := range []int64{390, 1440} {
-				var wide int64
-				var image []byte
-				tasks := chromedp.Tasks{
-					view(width, scheme, base+shot.target), unfold(shot.name),
-					chromedp.Evaluate(`document.documentElement.scrollWidth`, &wide),
+				do(t, ctx, view(width, scheme, base+shot.target))
+				if shot.unfolded {
+					unfold(t, ctx)
 				}
-				if *pictures != "" {
-					tasks = append(tasks, chromedp.ActionFunc(func(ctx context.Context) (err error) {
-						image, err = page.CaptureScreenshot().WithCaptureBeyondViewport(true).
-							WithClip(&page.Viewport{Width: float64(width), Height: 1900, Scale: 1}).Do(ctx)
-						return err
-					}))
-				}
-				if err := chromedp.Run(ctx, tasks); err != nil {
-					t.Fatal(err)
-				}
-				if wide > width {
-					t.Errorf("%s at %d pixels, %s, is %d wide", shot.name, width, scheme, wide)
-				}
-				if image == nil {
-					continue
-				}
-				name := fmt.Sprintf("%s-%s-%d.png", shot.name, scheme, width)
-				if err := os.WriteFile(filepath.Join(*pictures, name), image, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				check(fmt.Sprintf("%s-%s-%d", shot.name, scheme, width), width)
 			}
 		}
 	}
 }
 
-// TestAccessible runs axe on every page: RECAP_AXE names the file axe.min.js.
+// TestPictures: no page is wider than the device.
+func TestPictures(t *testing.T) {
+	ctx := browser(t)
+	onEachDevice(t, ctx, func(name string, width int64) {
+		if wide := evaluate[int64](t, ctx, `document.documentElement.scrollWidth`); wide > width {
+			t.Errorf("%s is %d wide", name, wide)
+		}
+		if *pictures == "" {
+			return
+		}
+		beyond := true
+		image, err := chromedp.Call(ctx, page.CaptureScreenshot, page.CaptureScreenshotParams{
+			CaptureBeyondViewport: &beyond, Clip: &page.Viewport{Width: float64(width), Height: 1800, Scale: 1},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(*pictures, name+".png"), image.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// TestAccessible has axe look at every page. RECAP_AXE names axe.min.js of the
+// npm package axe-core.
 func TestAccessible(t *testing.T) {
 	path := os.Getenv("RECAP_AXE")
 	if path == "" {
@@ -150,31 +190,13 @@ func TestAccessible(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx := browser(t)
-	base := serve(t, open(t, inspector.Config{SessionService: withTools(t, kitchen(t))}))
-	for _, shot := range shots {
-		for _, scheme := range []string{"light", "dark"} {
-			for _, width := range []int64{390, 1440} {
-				var found string
-				err := chromedp.Run(ctx, view(width, scheme, base+shot.target), unfold(shot.name),
-					chromedp.Evaluate(string(axe), nil),
-					chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations.map(v => ({id: v.id, impact: v.impact, nodes: v.nodes.slice(0, 3).map(n => n.html + " " + n.failureSummary)}))))`,
-						&found, awaited))
-				if err != nil {
-					t.Fatal(err)
-				}
-				var violations []struct {
-					ID, Impact string
-					Nodes      []string
-				}
-				if err := json.Unmarshal([]byte(found), &violations); err != nil {
-					t.Fatal(err)
-				}
-				for _, v := range violations {
-					t.Errorf("%s at %d pixels, %s: %s (%s): %s", shot.name, width, scheme, v.ID, v.Impact, strings.Join(v.Nodes, "\n"))
-				}
-			}
+	onEachDevice(t, ctx, func(name string, _ int64) {
+		do(t, ctx, chromedp.Evaluate[chromedp.Void](string(axe)))
+		for _, found := range evaluate[[]string](t, ctx, `axe.run().then(r => r.violations.map(v =>
+			v.id + " (" + v.impact + "): " + v.nodes.slice(0, 2).map(n => n.html + " " + n.failureSummary).join("; ")))`) {
+			t.Errorf("%s: %s", name, found)
 		}
-	}
+	})
 }
 
 // TestBrowserRunsNothing: not even when everything is unfolded does stored text
@@ -184,15 +206,10 @@ func TestBrowserRunsNothing(t *testing.T) {
 	base := serve(t, open(t, inspector.Config{SessionService: hostile(t), AppNames: []string{evil}}))
 	key := "?" + url.Values{"app": {evil}, "user": {evil}, "id": {evil}}.Encode()
 	for _, name := range []string{"/" + key, "/session" + key, "/prompt" + key, "/chart" + key} {
-		var title, text string
-		var elements int
-		err := chromedp.Run(ctx, view(1440, "light", base+name), unfold("-unfolded"),
-			chromedp.Evaluate(`document.querySelectorAll("script, img, iframe, [style], [onerror], [onclick]").length`, &elements),
-			chromedp.Evaluate(`document.body.innerText`, &text),
-			chromedp.Title(&title))
-		if err != nil {
-			t.Fatal(err)
-		}
+		do(t, ctx, view(1440, "light", base+name))
+		unfold(t, ctx)
+		elements := evaluate[int](t, ctx, `document.querySelectorAll("script, img, iframe, [style], [onerror], [onclick]").length`)
+		title, text := evaluate[string](t, ctx, `document.title`), evaluate[string](t, ctx, `document.body.innerText`)
 		if title == "owned" || elements != 0 || !strings.Contains(text, "<script>document.title") {
 			t.Errorf("%s: title %q, %d elements", name, title, elements)
 		}
@@ -204,39 +221,38 @@ func TestBrowserRunsNothing(t *testing.T) {
 func TestKeyboard(t *testing.T) {
 	ctx := browser(t)
 	base := serve(t, open(t, inspector.Config{SessionService: kitchen(t)}))
-	var focused, outline string
-	var closed, opened bool
-	err := chromedp.Run(ctx, view(1440, "light", base+"/session"+kitchenKey),
-		chromedp.KeyEvent("\t"),
-		chromedp.Evaluate(`document.activeElement.className`, &focused),
-		chromedp.Evaluate(`getComputedStyle(document.activeElement).outlineStyle`, &outline),
-		chromedp.Evaluate(`document.querySelector("details.originals").open`, &closed),
-		chromedp.Focus("details.originals > summary", chromedp.ByQuery),
-		chromedp.KeyEvent("\r"),
-		chromedp.Evaluate(`document.querySelector("details.originals").open`, &opened),
-	)
-	if err != nil {
-		t.Fatal(err)
+	do(t, ctx, view(1440, "light", base+"/session"+kitchenKey), chromedp.KeyEvent("\t"))
+	if class := evaluate[string](t, ctx, `document.activeElement.className`); class != "skip" {
+		t.Errorf("the first thing that is reached is %q", class)
 	}
-	if focused != "skip" || outline != "solid" || closed || !opened {
-		t.Errorf("focus is on %q with outline %q; unfolded %v, then %v", focused, outline, closed, opened)
+	if outline := evaluate[string](t, ctx, `getComputedStyle(document.activeElement).outlineStyle`); outline != "solid" {
+		t.Errorf("the focus is outlined %q", outline)
+	}
+	const isOpen = `document.querySelector("details.originals").open`
+	before := evaluate[bool](t, ctx, isOpen)
+	do(t, ctx, chromedp.Focus(chromedp.CSS("details.originals > summary")), chromedp.KeyEvent("\r"))
+	if after := evaluate[bool](t, ctx, isOpen); before || !after {
+		t.Errorf("unfolded is %v, then %v", before, after)
 	}
 }
 
-// TestWithoutScript: a visitor goes from the sessions to an original by links.
+// TestWithoutScript: links lead from the sessions to the originals of a summary.
 func TestWithoutScript(t *testing.T) {
 	ctx := browser(t)
 	base := serve(t, open(t, inspector.Config{SessionService: kitchen(t)}))
-	var heading string
-	err := chromedp.Run(ctx, emulation.SetScriptExecutionDisabled(true),
-		chromedp.Navigate(base+"/"),
-		chromedp.Click(`tbody a`, chromedp.ByQuery), chromedp.WaitVisible(`section.bracket`, chromedp.ByQuery),
-		chromedp.Click(`section.bracket > p:last-child a`, chromedp.ByQuery), chromedp.WaitVisible(`.is-covered`, chromedp.ByQuery),
-		chromedp.Text(`main .note`, &heading, chromedp.ByQuery))
+	do(t, ctx,
+		command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}),
+		chromedp.Navigate(base+"/"))
+	for _, link := range []chromedp.CSS{"tbody a", "article.bracket > p:last-child a"} {
+		if _, err := chromedp.RunResponse(ctx, chromedp.Click(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	note, err := chromedp.Run(ctx, chromedp.TextContent(chromedp.CSS("main .note")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !regexp.MustCompile(`^The originals that a summary stands in for: \d+ of them`).MatchString(heading) {
-		t.Errorf("the page says %q", heading)
+	if !regexp.MustCompile(`^The originals that a summary stands in for: [1-9]\d* of them`).MatchString(note) {
+		t.Errorf("the page says %q", note)
 	}
 }

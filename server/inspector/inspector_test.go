@@ -76,8 +76,8 @@ func fetch(t testing.TB, h http.Handler, target string, header ...string) *httpt
 	return w
 }
 
-// page is the body of an answer that must be a page.
-func page(t testing.TB, h http.Handler, target string) string {
+// read is the body of an answer that must be a page.
+func read(t testing.TB, h http.Handler, target string) string {
 	t.Helper()
 	w := fetch(t, h, target)
 	if w.Code != http.StatusOK {
@@ -92,7 +92,7 @@ const kitchenKey = "?app=shop&user=u1&id=kitchen"
 func linkTo(t testing.TB, body, text string) string {
 	t.Helper()
 	quoted := regexp.QuoteMeta(text)
-	found := regexp.MustCompile(`<a href="([^"]*)"(?: [^>]*)?>` + quoted + `</a>`).FindStringSubmatch(body)
+	found := regexp.MustCompile(`<a href="([^"]*)"(?: [^>]*)?>` + quoted + `(?:<span|</a>)`).FindStringSubmatch(body)
 	if found == nil {
 		t.Fatalf("there is no link %q in %s", text, body)
 	}
@@ -101,23 +101,23 @@ func linkTo(t testing.TB, body, text string) string {
 
 func TestPages(t *testing.T) {
 	h := open(t, inspector.Config{SessionService: kitchen(t)})
-	list := page(t, h, "/")
-	log := page(t, h, linkTo(t, list, "kitchen"))
+	list := read(t, h, "/")
+	log := read(t, h, linkTo(t, list, "kitchen"))
 	for _, want := range []string{"level 0", "tokens now", "of its originals are on this page", "All originals, page by page", "no model was used"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q", want)
 		}
 	}
-	originals := page(t, h, linkTo(t, log, "All originals, page by page"))
+	originals := read(t, h, linkTo(t, log, "All originals, page by page"))
 	if !strings.Contains(originals, "The originals that a summary stands in for") || !strings.Contains(originals, "in a summary") {
 		t.Errorf("the originals are %s", originals)
 	}
-	prompt := page(t, h, linkTo(t, log, "What the model sees"))
-	raw := page(t, h, linkTo(t, log, "What the model sees")+"&raw=1")
+	prompt := read(t, h, linkTo(t, log, "What the model sees"))
+	raw := read(t, h, linkTo(t, log, "What the model sees")+"&raw=1")
 	if a, b := figure(t, prompt, "Tokens, estimated"), figure(t, raw, "Tokens, estimated"); a == 0 || a*3 > b {
 		t.Errorf("the prompt has %d tokens, without compaction %d", a, b)
 	}
-	chart := page(t, h, linkTo(t, log, "Chart"))
+	chart := read(t, h, linkTo(t, log, "Chart"))
 	if !strings.Contains(chart, "<polyline") || !strings.Contains(chart, "The chart as a table: 49 of 49 turns") {
 		t.Errorf("the chart is %s", chart)
 	}
@@ -148,7 +148,7 @@ func TestEveryEventIsReached(t *testing.T) {
 	seen := map[string]int{}
 	pages := 0
 	for target := "/session?app=shop&user=u1&id=long"; ; pages++ {
-		body := page(t, h, target)
+		body := read(t, h, target)
 		for _, text := range regexp.MustCompile(`message \d+\.`).FindAllString(body, -1) {
 			seen[text]++
 		}
@@ -217,8 +217,8 @@ func TestLongLogsTellWhatTheyDidNotLookAt(t *testing.T) {
 	service := session.InMemoryService()
 	fill(t, service, "long", 450)
 	h := open(t, inspector.Config{SessionService: service})
-	body := page(t, h, "/prompt?app=shop&user=u1&id=long")
-	whole := page(t, h, linkTo(t, body, "Look at the whole log"))
+	body := read(t, h, "/prompt?app=shop&user=u1&id=long")
+	whole := read(t, h, linkTo(t, body, "Look at the whole log"))
 	if a, b := figure(t, body, "Contents sent"), figure(t, whole, "Contents sent"); a >= b && b != 1 {
 		t.Errorf("%d contents, of the whole log %d", a, b)
 	}
@@ -241,7 +241,7 @@ func TestSearch(t *testing.T) {
 	} {
 		seen := map[string]bool{}
 		for target := "/" + query; ; {
-			body := page(t, h, target)
+			body := read(t, h, target)
 			for _, match := range regexp.MustCompile(`>(s\d\d\d)</a>`).FindAllStringSubmatch(body, -1) {
 				if seen[match[1]] {
 					t.Errorf("%q: %s is there twice", query, match[1])
@@ -359,7 +359,7 @@ func TestStoredTextIsInert(t *testing.T) {
 			t.Fatalf("%s: status %d: %s", target, w.Code, body)
 		}
 		checkHeaders(t, w)
-		if bad := regexp.MustCompile(`(?i)<script|<img|<[^>]* on\w+=|="\s*javascript:`).FindString(body); bad != "" {
+		if bad := regexp.MustCompile(`(?i)<script|<img|<\w+( [\w-]+="[^"]*")* on\w+=|="\s*javascript:`).FindString(body); bad != "" {
 			t.Errorf("%s has %q", name, bad)
 		}
 		if !strings.Contains(html.UnescapeString(body), evil) {
@@ -550,7 +550,7 @@ func TestConfig(t *testing.T) {
 		}
 	}
 	h := open(t, inspector.Config{SessionService: service, ListApps: func(context.Context) ([]string, error) { return nil, nil }})
-	if body := page(t, h, "/"); !strings.Contains(body, "no application with sessions yet") {
+	if body := read(t, h, "/"); !strings.Contains(body, "no application with sessions yet") {
 		t.Errorf("the page is %s", body)
 	}
 }

@@ -87,6 +87,7 @@ type shownLine struct {
 	Kind, Name, Text string
 	// Brief, if not empty, is shown until the reader unfolds the text.
 	Brief string
+	Size  int // of the text in characters
 	// Cut is the number of characters that are not on the page.
 	Cut int
 }
@@ -123,7 +124,7 @@ func showLines(lines []logview.Line) []shownLine {
 	var shown []shownLine
 	for _, line := range lines {
 		text := []rune(line.Text)
-		l := shownLine{Kind: string(line.Kind), Name: line.Name, Cut: max(0, len(text)-maxText)}
+		l := shownLine{Kind: string(line.Kind), Name: line.Name, Size: len(text), Cut: max(0, len(text)-maxText)}
 		l.Text = string(text[:len(text)-l.Cut])
 		isTool := line.Kind == logview.Call || line.Kind == logview.Response || line.Kind == logview.Thought
 		if len(text) > plainText || isTool && len(text) > briefText {
