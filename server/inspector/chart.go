@@ -105,7 +105,7 @@ func markOf(e *session.Event) mark {
 		return m
 	}
 	m.compaction = &compacted{
-		At: m.at, Level: manifest.Level, Before: manifest.TokensBefore, After: manifest.TokensAfter, Cost: costOf(e), State: "active",
+		At: m.at, Level: manifest.Level, Before: manifest.TokensBefore, After: manifest.TokensAfter, Cost: costOf(e), State: states[logview.Summary],
 	}
 	if !e.Actions.Compaction.Valid() {
 		m.compaction.State = states[logview.Invalid]
@@ -170,8 +170,8 @@ func count(marks []mark, fates map[time.Time]logview.State) *tally {
 			continue
 		case m.compaction != nil:
 			c := m.compaction
-			if state := fates[m.at]; state != logview.Summary && states[state] != "" {
-				c.State = states[state]
+			if fate, ok := fates[m.at]; ok {
+				c.State = states[fate]
 			}
 			if c.State != states[logview.Invalid] {
 				savings[m.at] = c.Before - c.After

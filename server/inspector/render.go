@@ -102,19 +102,23 @@ const (
 // states are what becomes of an event, for people.
 var states = map[logview.State]string{
 	logview.Covered: "in a summary",
-	logview.Summary: "summary",
-	logview.Merged:  "summary, merged into a wider one",
-	logview.Undone:  "summary, taken back",
+	logview.Summary: "active",
+	logview.Merged:  "merged into a wider summary",
+	logview.Undone:  "taken back",
 	logview.Undo:    "takes back a summary",
-	logview.Invalid: "record that says nothing",
+	logview.Invalid: "says nothing",
 	logview.Rewound: "taken back",
 }
 
 func showEvent(k key, entry *logview.Entry) shownEvent {
 	e := entry.Event
 	lines := logview.Lines(e)
+	author := e.Author
+	if e.Actions.Compaction != nil {
+		author = "compaction" // the record has it as the user's, who said nothing
+	}
 	return shownEvent{
-		Author: e.Author, ID: e.ID, Invocation: e.InvocationID, Branch: e.Branch, Scope: e.IsolationScope,
+		Author: author, ID: e.ID, Invocation: e.InvocationID, Branch: e.Branch, Scope: e.IsolationScope,
 		At: e.Timestamp, Lines: showLines(lines), Tokens: tokensOf(lines),
 		State: states[entry.State], Class: string(entry.State), JSON: k.link("event", "at", stamp(e.Timestamp), "event", e.ID),
 	}
