@@ -111,7 +111,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	originals := read(t, h, linkTo(t, log, "All originals, page by page"))
-	if !strings.Contains(originals, "The originals that a summary stands in for") || !strings.Contains(originals, "in a summary") {
+	if !strings.Contains(originals, "The part of the log that a summary stands in for") || !strings.Contains(originals, "in a summary") {
 		t.Errorf("the originals are %s", originals)
 	}
 	prompt := read(t, h, linkTo(t, log, "What the model sees"))
