@@ -23,8 +23,8 @@ var longest = flag.Int("events", 10_000, "how many events the session of Benchma
 // the size that the pages are made for.
 func BenchmarkPages(b *testing.B) {
 	service := testdb.Open(b, testdb.SQLite)
-	fillLong(b, service, "compacted", true)
-	fillLong(b, service, "raw", false)
+	fillLong(b, service, "compacted", *longest, true)
+	fillLong(b, service, "raw", *longest, false)
 	h := open(b, inspector.Config{SessionService: service})
 	for _, id := range []string{"compacted", "raw"} {
 		for _, page := range []string{"session", "prompt", "chart"} {
@@ -43,7 +43,9 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-func fillLong(b *testing.B, service session.Service, id string, compacted bool) {
+// fillLong makes a session of n events and, if asked to, compacts it as it grows.
+func fillLong(b testing.TB, service session.Service, id string, n int, compacted bool) {
+	b.Helper()
 	ctx := b.Context()
 	compactor, err := compaction.NewCompactor(&compaction.Config{CompactionInterval: 5, OverlapSize: 2, Summarizer: compaction.ExtractiveSummarizer{}}, service)
 	if err != nil {
@@ -54,14 +56,14 @@ func fillLong(b *testing.B, service session.Service, id string, compacted bool) 
 	}
 	chunk := 400
 	if !compacted {
-		chunk = *longest // each reading would be of all of it
+		chunk = n // each reading would be of all of it
 	}
-	for at := 0; at < *longest; at += chunk {
+	for at := 0; at < n; at += chunk {
 		handle, err := compactor.Read(ctx, "shop", "u1", id)
 		if err != nil {
 			b.Fatal(err)
 		}
-		for i, e := range logtext.Long(min(chunk, *longest-at), time.Date(2026, 1, 1, 0, 0, at, 0, time.UTC)) {
+		for i, e := range logtext.Long(min(chunk, n-at), time.Date(2026, 1, 1, 0, 0, at, 0, time.UTC)) {
 			e.ID, e.InvocationID = fmt.Sprintf("e%d", at+i), fmt.Sprintf("i%d", (at+i)/4)
 			if err := service.AppendEvent(ctx, handle, e); err != nil {
 				b.Fatal(err)

@@ -13,7 +13,7 @@ import (
 
 const (
 	// eventsCharted is how much of a log is charted unless all is asked for.
-	eventsCharted = 5000
+	eventsCharted = 3000
 	readAtOnce    = 1000
 	// pointsCharted is how many turns the chart and its table show; of more
 	// turns it shows the largest among their neighbours.

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	"google.golang.org/genai"
 
@@ -226,6 +227,62 @@ func TestLongLogsTellWhatTheyDidNotLookAt(t *testing.T) {
 	}
 	if figure(t, body, "Tokens, estimated") >= figure(t, whole, "Tokens, estimated") || strings.Contains(whole, "Look at the whole log") {
 		t.Error("the whole log was not read")
+	}
+}
+
+// wholeReads counts the reads of a whole log.
+type wholeReads struct {
+	session.Service
+	n int
+}
+
+func (w *wholeReads) Get(ctx context.Context, req *session.GetRequest) (*session.GetResponse, error) {
+	if req.NumRecentEvents <= 0 && req.After.IsZero() && !req.OmitCompacted {
+		w.n++
+	}
+	return w.Service.Get(ctx, req)
+}
+
+// TestPartialReadsShowTheSame: no page reads a whole log whose summaries tell
+// what is needed, and each shows what it would if it did.
+func TestPartialReadsShowTheSame(t *testing.T) {
+	service := &wholeReads{Service: session.InMemoryService()}
+	fillLong(t, service, "long", 1200, true)
+	h := open(t, inspector.Config{SessionService: service})
+	const target = "/session?app=shop&user=u1&id=long"
+	pages := 0
+	for partial, whole := target, target+"&whole=1"; ; pages++ {
+		service.n = 0
+		a := read(t, h, partial)
+		if service.n != 0 {
+			t.Errorf("%s read the whole log", partial)
+		}
+		b := read(t, h, whole)
+		if service.n == 0 {
+			t.Errorf("%s did not read the whole log", whole)
+		}
+		if b = strings.ReplaceAll(b, "&amp;whole=1", ""); a != b {
+			t.Fatalf("the pages differ: %s", cmp.Diff(a, b))
+		}
+		if !strings.Contains(a, "Older events") {
+			break
+		}
+		partial = linkTo(t, a, "Older events")
+		whole = partial + "&whole=1"
+	}
+	if pages < 11 {
+		t.Errorf("%d older pages", pages)
+	}
+	service.n = 0
+	partial := read(t, h, "/prompt?app=shop&user=u1&id=long")
+	if service.n != 0 {
+		t.Error("the prompt took a read of the whole log")
+	}
+	whole := read(t, h, "/prompt?app=shop&user=u1&id=long&whole=1")
+	for _, name := range []string{"Contents sent", "Tokens, estimated", "Summaries in it"} {
+		if a, b := figure(t, partial, name), figure(t, whole, name); a != b || a == 0 {
+			t.Errorf("%s: %d, of a whole read %d", name, a, b)
+		}
 	}
 }
 
@@ -485,6 +542,9 @@ func TestMounted(t *testing.T) {
 	base, err := url.Parse(server.URL + "/inspector/")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if r, err := http.Head(base.String()); err != nil || r.StatusCode != http.StatusOK {
+		t.Errorf("HEAD: %v, %v", r, err)
 	}
 	for _, name := range []string{"", "session" + kitchenKey} {
 		target, err := base.Parse(name)
