@@ -224,8 +224,8 @@ func notesOf(outcomes []compaction.Outcome) []string {
 	for _, kind := range []compaction.Kind{compaction.Applied, compaction.Failed, compaction.Declined, compaction.Superseded} {
 		n, reason := 0, ""
 		for _, o := range outcomes {
-			if o.Kind != kind || o.Reason == "" || strings.HasPrefix(o.Reason, "the fallback made the summary") {
-				continue // watchedModel tells of fallbacks
+			if o.Kind != kind || o.Reason == "" {
+				continue
 			}
 			if n++; n == 1 {
 				reason = o.Reason
