@@ -335,7 +335,7 @@ func (c *chat) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if result.Outcome != "" && len(result.Summaries) == 0 {
+	if result.Outcome == compaction.Failed || result.Outcome == compaction.Superseded {
 		return fmt.Errorf("compaction %s: %s", result.Outcome, result.Reason)
 	}
 	result.print(c.look)

@@ -152,7 +152,7 @@ func (o *compactOptions) finish(result compacted, name string, stdout io.Writer)
 			return err
 		}
 	}
-	if result.Outcome != "" && len(result.Summaries) == 0 {
+	if result.Outcome == compaction.Failed || result.Outcome == compaction.Superseded {
 		return fmt.Errorf("%s: compaction %s: %s", name, result.Outcome, result.Reason)
 	}
 	return nil
@@ -206,7 +206,7 @@ func summaryOf(outcome compaction.Outcome, window compaction.Window, events []*s
 		if entry.Event.ID != outcome.EventID {
 			continue
 		}
-		covered := logview.StandsInFor(entries, entry)
+		covered := logview.ToldBy(entries, entry)
 		summary.Number, summary.Events = entry.Number, len(covered)
 		if len(covered) > 0 {
 			summary.First, summary.Last = covered[0].Number, covered[len(covered)-1].Number
@@ -221,8 +221,11 @@ func (c compacted) print(s *screen) {
 		would = "would "
 	}
 	if len(c.Summaries) == 0 {
-		if c.Outcome == "" {
+		switch c.Outcome {
+		case "":
 			s.printf("Nothing to do: no completed invocation is without a summary.\n")
+		case compaction.Declined:
+			s.printf("Nothing done: %s.\n", oneLine(plain(c.Reason)))
 		}
 		return
 	}
@@ -246,8 +249,8 @@ func (c compacted) print(s *screen) {
 	s.printf("  Saved a call      %8s tokens\n", thousands(saved))
 	label := map[bool]string{true: "The model is sent", false: "Summarizer spent "}[c.DryRun]
 	s.printf("  %s %8s tokens\n", label, thousands(c.SummarizerTokens))
-	if c.Outcome != "" {
-		s.printf("\nThen it stopped: %s: %s\n", c.Outcome, oneLine(plain(c.Reason)))
+	if c.Outcome == compaction.Declined {
+		s.printf("\nThen it stopped: %s.\n", oneLine(plain(c.Reason)))
 	}
 }
 

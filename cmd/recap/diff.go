@@ -82,7 +82,7 @@ func (o *diffOptions) run(ctx context.Context, stdout io.Writer) (err error) {
 }
 
 func diffOf(entries []*logview.Entry, summary *logview.Entry) difference {
-	covered := logview.StandsInFor(entries, summary)
+	covered := logview.ToldBy(entries, summary)
 	diff := difference{Summary: summary.Number, State: summary.State, Events: len(covered), Kept: []value{}, Lost: []value{}}
 	text := summary.Event.Actions.Compaction.Text()
 	seen := map[string]bool{}

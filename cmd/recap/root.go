@@ -86,5 +86,15 @@ sessions and what a model is sent of it, and compacts it.`,
 	group("see", newSessions(), newShow(), newContext(), newDiff(), newExport())
 	group("change", newCompact(), newUndo(), newImport())
 	group("try", newChat(), newReplay())
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args = func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return inputError{fmt.Errorf("there are completions for bash, zsh, fish and powershell, not for %q", args[0])}
+			}
+			return nil
+		}
+		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	return root
 }

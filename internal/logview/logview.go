@@ -146,21 +146,40 @@ func Blocks(entries []*Entry) []Block {
 	return blocks
 }
 
-// StandsInFor are the entries whose events a summary covers, whether or not it
-// is still active: those of its branch and scope, in its range, before it.
-func StandsInFor(entries []*Entry, summary *Entry) []*Entry {
-	record := summary.Event.Actions.Compaction
-	if !record.Valid() {
-		return nil
-	}
-	var covered []*Entry
+// ToldBy are the entries whose events a summary tells of, whether or not it is
+// still active: those of its branch and scope that are in its range and before
+// it, without those that an older summary beside it tells of already. Summaries
+// overlap so that they read well, and tell of nothing twice.
+func ToldBy(entries []*Entry, summary *Entry) []*Entry {
+	var told []*Entry
 	for _, entry := range entries[:summary.Number-1] {
-		e := entry.Event
-		if e.Actions.Compaction == nil && icontext.LaneOf(e) == icontext.LaneOf(summary.Event) && record.Covers(e) {
-			covered = append(covered, entry)
+		if covers(summary, entry) && !toldBefore(entries[:summary.Number-1], summary, entry) {
+			told = append(told, entry)
 		}
 	}
-	return covered
+	return told
+}
+
+func covers(summary, entry *Entry) bool {
+	s, e := summary.Event, entry.Event
+	return s.Actions.Compaction.Valid() && e.Actions.Compaction == nil && entry.Number < summary.Number &&
+		icontext.LaneOf(e) == icontext.LaneOf(s) && s.Actions.Compaction.Covers(e)
+}
+
+// toldBefore reports whether an older summary, which this one does not replace,
+// covers the entry.
+func toldBefore(older []*Entry, summary, entry *Entry) bool {
+	record := summary.Event.Actions.Compaction
+	for _, other := range older[entry.Number:] {
+		if other.State != Summary && other.State != Merged || !covers(other, entry) {
+			continue
+		}
+		inner := other.Event.Actions.Compaction
+		if inner.StartTimestamp < record.StartTimestamp || record.EndTimestamp < inner.EndTimestamp {
+			return true
+		}
+	}
+	return false
 }
 
 // Find is the entry of a summary, named by its number or the ID of its event; by
