@@ -22,13 +22,14 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/recap-adk/recap/session"
+	"github.com/recap-adk/recap/session/adkpython"
 	"github.com/recap-adk/recap/session/database"
 )
 
 // databaseHelp is what commands say about the argument DB.
 const databaseHelp = `DB is a SQLite file, or the DSN of a PostgreSQL or MySQL database such as
 postgres://user@host/name or mysql://user@host/name; a driver's own form will do.
-Its tables are those of adk-go and Recap.`
+Its tables are those of adk-go and Recap or, in SQLite, those of adk-python.`
 
 // access is what a command does with a database.
 type access int
@@ -226,6 +227,10 @@ func (d *db) connect(kind, dsn string, mode access) (err error) {
 		d.orm = nil
 		return err
 	}
+	if kind == "sqlite" && d.isPython() {
+		d.service, err = adkpython.NewSessionService(dialector(dsn), quiet)
+		return err
+	}
 	if err := d.checkTables(mode); err != nil {
 		return err
 	}
@@ -236,6 +241,17 @@ func (d *db) connect(kind, dsn string, mode access) (err error) {
 		return database.AutoMigrate(d.service)
 	}
 	return nil
+}
+
+// isPython reports whether the tables are those of adk-python: the current ones,
+// or the old ones with pickled actions, which package adkpython refuses.
+func (d *db) isPython() bool {
+	var found int
+	err := d.orm.Raw("SELECT count(*) FROM pragma_table_info('events') WHERE name = 'event_data'").Scan(&found).Error
+	if err == nil && found == 0 {
+		err = d.orm.Raw("SELECT count(*) FROM (SELECT actions FROM events LIMIT 1) WHERE substr(CAST(actions AS blob), 1, 1) = x'80'").Scan(&found).Error
+	}
+	return err == nil && found > 0
 }
 
 // checkTables makes sure that a database is empty or one of sessions, and not
