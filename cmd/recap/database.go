@@ -63,7 +63,15 @@ func openDB(argument string, mode access) (*db, error) {
 			return nil, inputError{fmt.Errorf("%s: %w", name, reason(err))}
 		}
 	}
-	if err := d.connect(kind, dsn, mode); err != nil {
+	err = d.connect(kind, dsn, mode)
+	if err != nil && d.tidy {
+		// In a folder where nothing can be written SQLite reads a database in WAL
+		// mode only if it is promised that nobody else writes.
+		if again := errors.Join(d.disconnect(), d.connect(kind, dsn+"&immutable=1", mode)); again == nil {
+			err, d.tidy = nil, false
+		}
+	}
+	if err != nil {
 		return nil, inputError{errors.Join(fmt.Errorf("%s: not a database that can be used: %w", name, err), d.close(false))}
 	}
 	return d, nil
@@ -278,6 +286,17 @@ func (d *db) apps(ctx context.Context) ([]string, error) {
 // close closes the database. Unless the result is to be kept, a file that this
 // process created is removed.
 func (d *db) close(keep bool) error {
+	err := d.disconnect()
+	if d.tidy {
+		d.tidyUp()
+	}
+	if !keep && d.created {
+		err = errors.Join(err, removeDatabase(d.path))
+	}
+	return err
+}
+
+func (d *db) disconnect() error {
 	var errs []error
 	if closer, ok := d.service.(io.Closer); ok {
 		errs = append(errs, closer.Close())
@@ -289,12 +308,7 @@ func (d *db) close(keep bool) error {
 		}
 		errs = append(errs, err)
 	}
-	if d.tidy {
-		d.tidyUp()
-	}
-	if !keep && d.created {
-		errs = append(errs, removeDatabase(d.path))
-	}
+	d.service, d.orm = nil, nil
 	return errors.Join(errs...)
 }
 
