@@ -49,8 +49,12 @@ is made.
 While you talk: /context tells how large the prompt is, /compact summarizes now,
 /undo takes the newest summary back, /quit ends.
 
-A model is ` + modelForms() + `: ` + keyHelp() + `.
-Without a key there is ` + echo + `, which needs no network and says what you said.
+A model is one of
+
+` + keyHelp() + `
+  ` + echo + `          which needs no network, and says what you said
+
+and without --model the first that there is a key for.
 
 ` + databaseHelp,
 		Example: `  recap chat chat.db

@@ -40,7 +40,10 @@ With --dry-run nothing is written and no model is called: it tells what would be
 summarized, how many tokens a model would be sent for it, and how large the
 prompt would be with an extract as the summary.
 
-A summarizer may be a model: ` + keyHelp() + `.
+A summarizer may be a model:
+
+` + keyHelp() + `
+
 Where it fails, an extract stands in, and a note says so.
 
 ` + databaseHelp,

@@ -160,7 +160,23 @@ func (d *db) openFile(mode access) (string, error) {
 	if err := d.checkFile(mode); err != nil {
 		return "", err
 	}
-	path, err := filepath.Abs(d.path)
+	switch {
+	case d.created:
+		// In WAL mode readers and the writer do not wait for each other. A
+		// database that was there keeps its own mode.
+		return fileURI(d.path, "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	case mode == reading:
+		// A reader of a database in WAL mode leaves two empty files behind,
+		// which only one that may write can remove.
+		_, err := os.Stat(d.path + "-wal")
+		d.tidy = errors.Is(err, fs.ErrNotExist)
+		return fileURI(d.path, "mode=ro")
+	}
+	return fileURI(d.path, "mode=rw")
+}
+
+func fileURI(path, query string) (string, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
@@ -168,21 +184,7 @@ func (d *db) openFile(mode access) (string, error) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // before the letter of a drive
 	}
-	uri := url.URL{Scheme: "file", Path: path}
-	switch {
-	case d.created:
-		// In WAL mode readers and the writer do not wait for each other. A
-		// database that was there keeps its own mode.
-		uri.RawQuery = "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
-	case mode == reading:
-		uri.RawQuery = "mode=ro"
-		// A reader of a database in WAL mode leaves two empty files behind,
-		// which only one that may write can remove.
-		_, err := os.Stat(d.path + "-wal")
-		d.tidy = errors.Is(err, fs.ErrNotExist)
-	case mode == writing:
-		uri.RawQuery = "mode=rw"
-	}
+	uri := url.URL{Scheme: "file", Path: path, RawQuery: query}
 	return uri.String(), nil
 }
 
@@ -319,12 +321,11 @@ func (d *db) tidyUp() {
 	if info, err := os.Stat(d.path + "-wal"); err != nil || info.Size() > 0 {
 		return
 	}
-	path, err := filepath.Abs(d.path)
+	uri, err := fileURI(d.path, "mode=rw&_pragma=query_only(1)")
 	if err != nil {
 		return
 	}
-	uri := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=rw&_pragma=query_only(1)"}
-	pool, err := sql.Open(sqlite.DriverName, uri.String())
+	pool, err := sql.Open(sqlite.DriverName, uri)
 	if err != nil {
 		return
 	}
