@@ -40,7 +40,10 @@ With --dry-run nothing is written and no model is called: it tells what would be
 summarized, how many tokens a model would be sent for it, and how large the
 prompt would be with an extract as the summary.
 
-A summarizer may be a model: ` + keyHelp() + `.
+A summarizer may be a model:
+
+` + keyHelp() + `
+
 Where it fails, an extract stands in, and a note says so.
 
 ` + databaseHelp,
@@ -223,9 +226,9 @@ func (c compacted) print(s *screen) {
 	if len(c.Summaries) == 0 {
 		switch c.Outcome {
 		case "":
-			s.printf("Nothing to do: no completed invocation is without a summary.\n")
+			s.tell("Nothing to do: no completed invocation is without a summary.")
 		case compaction.Declined:
-			s.printf("Nothing done: %s.\n", oneLine(plain(c.Reason)))
+			s.tell("Nothing done: %s.", oneLine(plain(c.Reason)))
 		}
 		return
 	}
@@ -238,9 +241,9 @@ func (c compacted) print(s *screen) {
 		if summary.Trigger == compaction.TriggerRollup {
 			what += ", and for the summaries of them"
 		}
-		s.printf("%s.\n", what)
+		s.tell("%s.", what)
 		if summary.Note != "" {
-			s.printf("  Note: %s\n", oneLine(plain(summary.Note)))
+			s.tell("  Note: %s", oneLine(plain(summary.Note)))
 		}
 	}
 	saved := c.PromptBefore - c.PromptAfter
@@ -250,7 +253,7 @@ func (c compacted) print(s *screen) {
 	label := map[bool]string{true: "The model is sent", false: "Summarizer spent "}[c.DryRun]
 	s.printf("  %s %8s tokens\n", label, thousands(c.SummarizerTokens))
 	if c.Outcome == compaction.Declined {
-		s.printf("\nThen it stopped: %s.\n", oneLine(plain(c.Reason)))
+		s.tell("\nThen it stopped: %s.", oneLine(plain(c.Reason)))
 	}
 }
 

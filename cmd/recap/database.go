@@ -64,7 +64,15 @@ func openDB(argument string, mode access) (*db, error) {
 			return nil, inputError{fmt.Errorf("%s: %w", name, reason(err))}
 		}
 	}
-	if err := d.connect(kind, dsn, mode); err != nil {
+	err = d.connect(kind, dsn, mode)
+	if err != nil && d.tidy {
+		// In a folder where nothing can be written SQLite reads a database in WAL
+		// mode only if it is promised that nobody else writes.
+		if again := errors.Join(d.disconnect(), d.connect(kind, dsn+"&immutable=1", mode)); again == nil {
+			err, d.tidy = nil, false
+		}
+	}
+	if err != nil {
 		return nil, inputError{errors.Join(fmt.Errorf("%s: not a database that can be used: %w", name, err), d.close(false))}
 	}
 	return d, nil
@@ -153,7 +161,23 @@ func (d *db) openFile(mode access) (string, error) {
 	if err := d.checkFile(mode); err != nil {
 		return "", err
 	}
-	path, err := filepath.Abs(d.path)
+	switch {
+	case d.created:
+		// In WAL mode readers and the writer do not wait for each other. A
+		// database that was there keeps its own mode.
+		return fileURI(d.path, "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	case mode == reading:
+		// A reader of a database in WAL mode leaves two empty files behind,
+		// which only one that may write can remove.
+		_, err := os.Stat(d.path + "-wal")
+		d.tidy = errors.Is(err, fs.ErrNotExist)
+		return fileURI(d.path, "mode=ro")
+	}
+	return fileURI(d.path, "mode=rw")
+}
+
+func fileURI(path, query string) (string, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
@@ -161,21 +185,7 @@ func (d *db) openFile(mode access) (string, error) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // before the letter of a drive
 	}
-	uri := url.URL{Scheme: "file", Path: path}
-	switch {
-	case d.created:
-		// In WAL mode readers and the writer do not wait for each other. A
-		// database that was there keeps its own mode.
-		uri.RawQuery = "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
-	case mode == reading:
-		uri.RawQuery = "mode=ro"
-		// A reader of a database in WAL mode leaves two empty files behind,
-		// which only one that may write can remove.
-		_, err := os.Stat(d.path + "-wal")
-		d.tidy = errors.Is(err, fs.ErrNotExist)
-	case mode == writing:
-		uri.RawQuery = "mode=rw"
-	}
+	uri := url.URL{Scheme: "file", Path: path, RawQuery: query}
 	return uri.String(), nil
 }
 
@@ -294,6 +304,17 @@ func (d *db) apps(ctx context.Context) ([]string, error) {
 // close closes the database. Unless the result is to be kept, a file that this
 // process created is removed.
 func (d *db) close(keep bool) error {
+	err := d.disconnect()
+	if d.tidy {
+		d.tidyUp()
+	}
+	if !keep && d.created {
+		err = errors.Join(err, removeDatabase(d.path))
+	}
+	return err
+}
+
+func (d *db) disconnect() error {
 	var errs []error
 	if closer, ok := d.service.(io.Closer); ok {
 		errs = append(errs, closer.Close())
@@ -305,12 +326,7 @@ func (d *db) close(keep bool) error {
 		}
 		errs = append(errs, err)
 	}
-	if d.tidy {
-		d.tidyUp()
-	}
-	if !keep && d.created {
-		errs = append(errs, removeDatabase(d.path))
-	}
+	d.service, d.orm = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -321,12 +337,11 @@ func (d *db) tidyUp() {
 	if info, err := os.Stat(d.path + "-wal"); err != nil || info.Size() > 0 {
 		return
 	}
-	path, err := filepath.Abs(d.path)
+	uri, err := fileURI(d.path, "mode=rw&_pragma=query_only(1)")
 	if err != nil {
 		return
 	}
-	uri := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=rw&_pragma=query_only(1)"}
-	pool, err := sql.Open(sqlite.DriverName, uri.String())
+	pool, err := sql.Open(sqlite.DriverName, uri)
 	if err != nil {
 		return
 	}

@@ -14,9 +14,18 @@ import (
 	"testing"
 
 	"github.com/go-sql-driver/mysql"
+	"github.com/google/go-cmp/cmp"
+	"github.com/rivo/uniseg"
+	"google.golang.org/genai"
+	"pgregory.net/rapid"
 
+	"github.com/recap-adk/recap/agent"
+	"github.com/recap-adk/recap/agent/llmagent"
+	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/internal/sessionfile"
 	"github.com/recap-adk/recap/internal/testdb"
+	"github.com/recap-adk/recap/model/modeltest"
+	"github.com/recap-adk/recap/runner"
 	"github.com/recap-adk/recap/session"
 )
 
@@ -278,4 +287,113 @@ func TestChatInterrupted(t *testing.T) {
 	if got := recap(t, "show", path); !strings.Contains(got, "\n1 event, no summary") || !strings.Contains(got, "I am Ada.") {
 		t.Errorf("the log is\n%s", got)
 	}
+}
+
+// TestContextIsWhatIsSent: what context prints is what an agent's model is sent,
+// letter by letter, with and without compaction.
+func TestContextIsWhatIsSent(t *testing.T) {
+	for name, cfg := range map[string]*compaction.Config{
+		"with compaction":    {CompactionInterval: 5, Summarizer: compaction.ExtractiveSummarizer{}, MaxToolOutput: 5},
+		"without compaction": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "s.db")
+			recap(t, "import", orders, path, "--trust-records")
+			args := []string{"context", path, "--json", "--max-tool-output", "5"}
+			if cfg == nil {
+				args = append(args, "--raw")
+			}
+			var printed prompt
+			if err := json.Unmarshal([]byte(recap(t, args...)), &printed); err != nil {
+				t.Fatal(err)
+			}
+			var got []*genai.Content
+			for _, counted := range printed.Contents {
+				got = append(got, counted.Content)
+			}
+			if diff := cmp.Diff(sent(t, path, cfg), got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// sent is what a model is sent in the session of a database, if its agent goes
+// on from where it is.
+func sent(t *testing.T, path string, cfg *compaction.Config) []*genai.Content {
+	d, err := openDB(path, writing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.close(true)
+	script := modeltest.NewScript(modeltest.Text("Bye."))
+	shop, err := llmagent.New(llmagent.Config{Name: "shop", Model: script})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := runner.New(runner.Config{AppName: "shop", Agent: shop, SessionService: d.service, CompactionConfig: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range r.Run(t.Context(), "ada", "order-7741", nil, agent.RunConfig{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return script.Requests()[0].Contents
+}
+
+func TestParseDSN(t *testing.T) {
+	for argument, want := range map[string]string{
+		"chat.db":                        "sqlite chat.db (chat.db)",
+		":memory:":                       "sqlite :memory: (:memory:)",
+		"C:\\a\\chat.db":                 "sqlite C:\\a\\chat.db (C:\\a\\chat.db)",
+		"a=b.db":                         "sqlite a=b.db (a=b.db)",
+		"dir/tcp(x)/a.db":                "sqlite dir/tcp(x)/a.db (dir/tcp(x)/a.db)",
+		"postgres://u:p@h:1/d?x=y":       "postgres postgres://u:p@h:1/d?x=y (postgres://h:1/d)",
+		"postgresql://h/d":               "postgres postgresql://h/d (postgresql://h/d)",
+		"host=h dbname=d password='a b'": "postgres host=h dbname=d password='a b' (the PostgreSQL database)",
+		"mysql://u:p@h:1/d?tls=false":    "mysql u:p@tcp(h:1)/d?tls=false (mysql://h:1/d)",
+		"mysql://u@/d?socket=/s":         "mysql u:@unix(/s)/d (mysql:///d)",
+		"u:p@tcp(h:1)/d":                 "mysql u:p@tcp(h:1)/d (mysql://h:1/d)",
+		"u@unix(/s)/d":                   "mysql u@unix(/s)/d (mysql:///s/d)",
+	} {
+		kind, dsn, name, err := parseDSN(argument)
+		if got := fmt.Sprintf("%s %s (%s)", kind, dsn, name); err != nil || got != want {
+			t.Errorf("%s is %s, %v, want %s", argument, got, err, want)
+		}
+	}
+	for argument, want := range map[string]string{
+		"":                   "the name of the database is empty",
+		"mongodb://u:p@h/d":  "mongodb://h/d: databases of kind \"mongodb\" are not supported; a file, postgres:// and mysql:// are",
+		"mysql://h/d?tls=no": "mysql://h/d: invalid value / unknown config name: no",
+	} {
+		if _, _, _, err := parseDSN(argument); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", argument, err, want)
+		}
+	}
+}
+
+// Texts never take more columns than there are, and nothing is lost but spaces.
+func TestWrapped(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.SampledFrom([]rune("ab  é日👩\n\t\x1b"))).Draw(t, "text")
+		columns := rapid.IntRange(2, 20).Draw(t, "columns")
+		var joined string
+		for _, line := range append(wrapped(text, columns), short(text, columns)) {
+			if width := uniseg.StringWidth(line); width > columns {
+				t.Fatalf("%q takes %d columns", line, width)
+			}
+		}
+		for _, line := range wrapped(text, columns) {
+			joined += line
+		}
+		drop := strings.NewReplacer(" ", "", "\n", "")
+		if got, want := drop.Replace(joined), drop.Replace(plain(text)); got != want {
+			t.Fatalf("it is %q, want %q", got, want)
+		}
+	})
 }

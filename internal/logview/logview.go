@@ -11,6 +11,7 @@ package logview
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	icontext "github.com/recap-adk/recap/internal/context"
@@ -151,9 +152,15 @@ func Blocks(entries []*Entry) []Block {
 // it, without those that an older summary beside it tells of already. Summaries
 // overlap so that they read well, and tell of nothing twice.
 func ToldBy(entries []*Entry, summary *Entry) []*Entry {
-	var told []*Entry
+	var told, beside []*Entry
+	for _, other := range entries[:summary.Number-1] {
+		if (other.State == Summary || other.State == Merged) && !within(other, summary) {
+			beside = append(beside, other)
+		}
+	}
 	for _, entry := range entries[:summary.Number-1] {
-		if covers(summary, entry) && !toldBefore(entries[:summary.Number-1], summary, entry) {
+		older := func(other *Entry) bool { return covers(other, entry) }
+		if covers(summary, entry) && !slices.ContainsFunc(beside, older) {
 			told = append(told, entry)
 		}
 	}
@@ -166,20 +173,10 @@ func covers(summary, entry *Entry) bool {
 		icontext.LaneOf(e) == icontext.LaneOf(s) && s.Actions.Compaction.Covers(e)
 }
 
-// toldBefore reports whether an older summary, which this one does not replace,
-// covers the entry.
-func toldBefore(older []*Entry, summary, entry *Entry) bool {
-	record := summary.Event.Actions.Compaction
-	for _, other := range older[entry.Number:] {
-		if other.State != Summary && other.State != Merged || !covers(other, entry) {
-			continue
-		}
-		inner := other.Event.Actions.Compaction
-		if inner.StartTimestamp < record.StartTimestamp || record.EndTimestamp < inner.EndTimestamp {
-			return true
-		}
-	}
-	return false
+// within reports whether one summary replaces another, by its range.
+func within(inner, outer *Entry) bool {
+	i, o := inner.Event.Actions.Compaction, outer.Event.Actions.Compaction
+	return o.StartTimestamp <= i.StartTimestamp && i.EndTimestamp <= o.EndTimestamp
 }
 
 // Find is the entry of a summary, named by its number or the ID of its event; by
