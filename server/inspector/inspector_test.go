@@ -30,7 +30,10 @@ import (
 	"github.com/recap-adk/recap/session"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The client of Gemini brings a worker that never ends.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
+}
 
 // kitchen plays a long conversation with compaction into a new service.
 func kitchen(t testing.TB) session.Service {
