@@ -179,7 +179,7 @@ func writeJSON(w io.Writer, v any) error {
 func newProgress(stderr io.Writer, what string, steps int, silent bool) *progressbar.ProgressBar {
 	terminal, ok := stderr.(*os.File)
 	if !ok || silent || !term.IsTerminal(int(terminal.Fd())) {
-		return progressbar.DefaultSilent(int64(steps))
+		return progressbar.NewOptions(steps, progressbar.OptionSetVisibility(false), progressbar.OptionSetSpinnerChangeInterval(0))
 	}
 	return progressbar.NewOptions(steps,
 		progressbar.OptionSetWriter(stderr),
@@ -187,5 +187,7 @@ func newProgress(stderr io.Writer, what string, steps int, silent bool) *progres
 		progressbar.OptionSetWidth(40),
 		progressbar.OptionClearOnFinish(),
 		progressbar.OptionSpinnerType(14),
+		// Turned by steps: a goroutine of the bar's own would race with them.
+		progressbar.OptionSetSpinnerChangeInterval(0),
 	)
 }
