@@ -125,7 +125,7 @@ func (o *compactOptions) run(ctx context.Context, stdout, stderr io.Writer) (err
 	}
 	bar := newProgress(stderr, "summarizing", -1, o.json)
 	result, err := compactAll(ctx, compactor, service, s, counter, func() { _ = bar.Add(1) })
-	_ = bar.Clear()
+	endProgress(bar)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.name, err)
 	}

@@ -187,5 +187,12 @@ func newProgress(stderr io.Writer, what string, steps int, silent bool) *progres
 		progressbar.OptionSetWidth(40),
 		progressbar.OptionClearOnFinish(),
 		progressbar.OptionSpinnerType(14),
+		progressbar.OptionSetRenderBlankState(true), // at once: the first step may be long
 	)
+}
+
+// endProgress takes it away.
+func endProgress(bar *progressbar.ProgressBar) {
+	_ = bar.Finish()
+	_ = bar.Clear()
 }
