@@ -93,7 +93,7 @@ func (o *importOptions) run(cmd *cobra.Command, path, target string) (err error)
 	defer func() { err = errors.Join(err, d.close(err == nil)) }()
 	bar := newProgress(cmd.ErrOrStderr(), "importing", len(file.Events), o.json)
 	result, err := o.store(ctx, d, name, file, func() { _ = bar.Add(1) })
-	endProgress(bar)
+	_ = bar.Clear()
 	if err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func (o replayOptions) run(ctx context.Context, file string, stdout, stderr io.W
 	}
 	bar := newProgress(stderr, "playing", 2*len(c.Turns), o.json)
 	result, notes, err := o.play(ctx, file, c, cfg, store, func(int) { _ = bar.Add(1) })
-	endProgress(bar)
+	_ = bar.Clear()
 	if err != nil {
 		return err
 	}
