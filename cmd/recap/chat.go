@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
@@ -147,7 +146,7 @@ func (o *chatOptions) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if file, ok := stdin.(*os.File); ok {
-		c.prompted = term.IsTerminal(int(file.Fd())) && !o.json
+		c.prompted = isTerminal(file) && !o.json
 	}
 	return c.loop(ctx, stdin)
 }
@@ -368,7 +367,9 @@ func (c *chat) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := compactAll(ctx, c.compactor, c.service, s, c.counter, func() {})
+	stop := waiting(c.errs, "summarizing", c.json)
+	result, err := compactAll(ctx, c.compactor, c.service, s, c.counter)
+	stop()
 	if err != nil {
 		return err
 	}

@@ -123,9 +123,9 @@ func (o *compactOptions) run(ctx context.Context, stdout, stderr io.Writer) (err
 	if err != nil {
 		return err
 	}
-	bar := newProgress(stderr, "summarizing", -1, o.json)
-	result, err := compactAll(ctx, compactor, service, s, counter, func() { _ = bar.Add(1) })
-	_ = bar.Clear()
+	stop := waiting(stderr, "summarizing", o.json)
+	result, err := compactAll(ctx, compactor, service, s, counter)
+	stop()
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.name, err)
 	}
@@ -163,7 +163,7 @@ func (o *compactOptions) finish(result compacted, name string, stdout io.Writer)
 
 // compactAll compacts a session until nothing new is left, or merges summaries
 // once. One summary may be too small for all: a summarizer takes only so much.
-func compactAll(ctx context.Context, c *compaction.Compactor, service session.Service, s session.Session, counter *tokens.Counter, step func()) (compacted, error) {
+func compactAll(ctx context.Context, c *compaction.Compactor, service session.Service, s session.Session, counter *tokens.Counter) (compacted, error) {
 	events, err := readAll(ctx, service, s)
 	if err != nil {
 		return compacted{}, err
@@ -192,7 +192,6 @@ func compactAll(ctx context.Context, c *compaction.Compactor, service session.Se
 			return result, err
 		}
 		result.Summaries = append(result.Summaries, summaryOf(outcome, window, events))
-		step()
 		if len(window.New) == 0 {
 			break
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/rivo/uniseg"
 	"github.com/schollz/progressbar/v3"
@@ -31,7 +32,7 @@ const usualWidth = 80
 
 func newScreen(out io.Writer) *screen {
 	s := &screen{out: out, width: usualWidth}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if file, ok := out.(*os.File); ok && isTerminal(out) {
 		s.terminal = true
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 20 {
 			s.width = width
@@ -174,20 +175,47 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// newProgress is invisible unless it is for a person at a terminal. Steps of -1
-// are unknown.
+// newProgress is invisible unless it is for a person at a terminal.
 func newProgress(stderr io.Writer, what string, steps int, silent bool) *progressbar.ProgressBar {
-	terminal, ok := stderr.(*os.File)
-	if !ok || silent || !term.IsTerminal(int(terminal.Fd())) {
-		return progressbar.NewOptions(steps, progressbar.OptionSetVisibility(false), progressbar.OptionSetSpinnerChangeInterval(0))
+	if silent || !isTerminal(stderr) {
+		return progressbar.DefaultSilent(int64(steps))
 	}
 	return progressbar.NewOptions(steps,
 		progressbar.OptionSetWriter(stderr),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionSetWidth(40),
 		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSpinnerType(14),
-		// Turned by steps: a goroutine of the bar's own would race with them.
-		progressbar.OptionSetSpinnerChangeInterval(0),
 	)
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// waiting tells a person at a terminal how long something has been under way,
+// until stop is called, for what may take long and has no steps.
+func waiting(stderr io.Writer, what string, silent bool) (stop func()) {
+	if silent || !isTerminal(stderr) {
+		return func() {}
+	}
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer fmt.Fprint(stderr, "\r\x1b[K")
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for seconds := 0; ; seconds++ {
+			fmt.Fprintf(stderr, "\r%s (%d s)", what, seconds)
+			select {
+			case <-over:
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-done
+	}
 }
