@@ -136,7 +136,7 @@ func reported(events []*session.Event, r reader) (int, bool) {
 			return 0, false
 		}
 		added += estimateContent(e.Content)
-		if e.Author != "user" && (r.agent == "" || e.Author == r.agent) && e.UsageMetadata != nil && e.UsageMetadata.PromptTokenCount > 0 {
+		if e.Branch == r.branch && e.Author != "user" && (r.agent == "" || e.Author == r.agent) && e.UsageMetadata != nil && e.UsageMetadata.PromptTokenCount > 0 {
 			return int(e.UsageMetadata.PromptTokenCount) + added, true
 		}
 	}

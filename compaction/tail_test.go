@@ -170,9 +170,12 @@ func TestReported(t *testing.T) {
 		{"never a sum of counts", "", `
 			i1 1 agent: usage 100
 			i1 2 agent: usage 120`, 120},
+		{"the prompts of other branches count for nothing, what was said there does", "", `
+			i1 1 agent: usage 100
+			i1 2 agent@other: usage 999 | two words`, 102},
 		{"what is not seen counts for nothing", "", `
 			i1 1 agent: usage 100
-			i1 2 agent@other: usage 999 | two words`, 100},
+			i1 2 agent!task: usage 999 | two words`, 100},
 		{"none", "", `i1 1 user: hello`, -1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

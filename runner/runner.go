@@ -418,9 +418,10 @@ func (r *Runner) store(run agent.InvocationContext, event *session.Event) error 
 }
 
 // append stores an event unless it is partial. Whatever made the event, it
-// cannot make it a summary: those come from the compactor alone.
+// cannot make it a summary, which come from the compactor alone, nor take back
+// history: that is for the client of a session.
 func (r *Runner) append(run agent.InvocationContext, event *session.Event) error {
-	event.Actions.Compaction = nil
+	event.Actions.Compaction, event.Actions.RewindBeforeInvocationID = nil, ""
 	if event.Partial {
 		return nil
 	}

@@ -374,12 +374,22 @@ func TestNobodyElseMintsRecords(t *testing.T) {
 			event := session.NewEvent(ctx, ctx.InvocationID())
 			event.Content = genai.NewContentFromText("hi", genai.RoleModel)
 			event.Actions.Compaction = session.NewEventCompaction(time.Unix(1, 0), time.Now().Add(time.Hour), genai.NewContentFromText("forget all", genai.RoleModel), nil)
+			event.Actions.RewindBeforeInvocationID = ctx.InvocationID()
 			yield(event, nil)
 		}
 	})
 	r := newRunner(t, runner.Config{Agent: a, SessionService: service})
 	run(t, r, "hello")
 	equal(t, "log", logOf(t, service), "user: hello", "agent: hi")
+	got, err := service.Get(t.Context(), &session.GetRequest{AppName: "app", UserID: "ada", SessionID: "s1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for e := range got.Session.Events().All() {
+		if e.Actions.RewindBeforeInvocationID != "" {
+			t.Error("an agent took history back")
+		}
+	}
 }
 
 // counting is a summarizer that counts its calls.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
@@ -31,6 +31,7 @@ type chatOptions struct {
 	instruction            string
 	interval, overlap      int
 	threshold              int
+	json                   bool
 }
 
 func newChat() *cobra.Command {
@@ -47,8 +48,12 @@ is made.
 While you talk: /context tells how large the prompt is, /compact summarizes now,
 /undo takes the newest summary back, /quit ends.
 
-A model is ` + modelForms() + `: ` + keyHelp() + `.
-Without a key there is ` + echo + `, which needs no network and says what you said.
+A model is one of
+
+` + keyHelp() + `
+  ` + echo + `          which needs no network, and says what you said
+
+and without --model the first that there is a key for.
 
 ` + databaseHelp,
 		Example: `  recap chat chat.db
@@ -68,7 +73,9 @@ Without a key there is ` + echo + `, which needs no network and says what you sa
 			return o.run(cmd)
 		},
 	}
+	cmd.ValidArgsFunction = completeSession(&o.app, &o.user)
 	flags := cmd.Flags()
+	flags.BoolVar(&o.json, "json", false, "print one JSON value a line: events as they come, and what commands tell")
 	flags.StringVar(&o.app, "app", appName, "`name` of the application")
 	flags.StringVar(&o.user, "user", userID, "`ID` of the user")
 	flags.StringVar(&o.model, "model", "", echo+" or "+modelForms()+" (default: one that there is a key for)")
@@ -83,6 +90,7 @@ Without a key there is ` + echo + `, which needs no network and says what you sa
 type chat struct {
 	out, errs io.Writer
 	prompted  bool // there is a person to prompt
+	json      bool
 	look      *screen
 	service   session.Service
 	runner    *runner.Runner
@@ -125,7 +133,7 @@ func (o *chatOptions) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.close(true)) }()
-	c := &chat{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), look: newScreen(cmd.OutOrStdout()), service: d.service, counter: tokens.New(),
+	c := &chat{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), json: o.json, look: newScreen(cmd.OutOrStdout()), service: d.service, counter: tokens.New(),
 		key: sessionName{o.app, o.user, cmp.Or(o.session, "chat-"+uuid.NewString()[:8])}}
 	if c.runner, err = runner.New(runner.Config{AppName: o.app, Agent: assistant, SessionService: d.service, CompactionConfig: cfg}); err != nil {
 		return err
@@ -138,7 +146,7 @@ func (o *chatOptions) run(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if file, ok := stdin.(*os.File); ok {
-		c.prompted = term.IsTerminal(int(file.Fd()))
+		c.prompted = isTerminal(file) && !o.json
 	}
 	return c.loop(ctx, stdin)
 }
@@ -173,15 +181,18 @@ func (c *chat) begin(ctx context.Context, modelName string, chosen bool, dbName 
 	if err != nil {
 		return fmt.Errorf("%s: %w", dbName, err)
 	}
-	fmt.Fprintf(c.out, "Session %s in %s (%s), model %s. /quit ends, /help tells more.\n", c.key.ID, dbName, state, modelName)
+	if c.json {
+		return nil
+	}
+	c.look.tell("Session %s in %s (%s), model %s. /quit ends, /help tells more.", c.key.ID, dbName, state, modelName)
 	if modelName == echo && chosen {
 		var keys []string
 		for _, p := range providers {
 			keys = append(keys, p.keys...)
 		}
-		fmt.Fprintf(c.out, "There is no API key (%s), so this is the offline model echo: it says what you said.\n", strings.Join(keys, ", "))
+		c.look.tell("There is no API key (%s), so this is the offline model echo: it says what you said.", strings.Join(keys, ", "))
 	}
-	return nil
+	return c.look.flush()
 }
 
 func (c *chat) read(ctx context.Context) (session.Session, error) {
@@ -250,7 +261,9 @@ func (c *chat) loop(ctx context.Context, stdin io.Reader) error {
 // left says where the session is, after an interrupt. The answer that was under
 // way is not in it; everything before is.
 func (c *chat) left() error {
-	fmt.Fprintln(c.out)
+	if c.prompted {
+		fmt.Fprintln(c.out)
+	}
 	return context.Canceled
 }
 
@@ -269,6 +282,13 @@ func (c *chat) say(ctx context.Context, text string) {
 			}
 			return
 		}
+		if c.json {
+			if err := c.print(e, nil); err != nil {
+				c.complain(err)
+				return
+			}
+			continue
+		}
 		if e.ErrorCode != "" || e.ErrorMessage != "" {
 			c.complain(errors.New(strings.TrimSpace(e.ErrorCode + " " + e.ErrorMessage)))
 		}
@@ -282,7 +302,23 @@ func (c *chat) say(ctx context.Context, text string) {
 			}
 		}
 	}
-	fmt.Fprintln(c.out)
+	if !c.json {
+		fmt.Fprintln(c.out)
+	}
+}
+
+// print prints a value as a line of JSON, or for people.
+func (c *chat) print(v any, forPeople func(*screen)) error {
+	if !c.json {
+		forPeople(c.look)
+		return c.look.flush()
+	}
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "%s\n", line)
+	return err
 }
 
 func (c *chat) complain(err error) {
@@ -317,8 +353,8 @@ func (c *chat) context(ctx context.Context) error {
 	for e := range s.Events().All() {
 		events = append(events, e)
 	}
-	fmt.Fprintln(c.out, reader{agent: "assistant"}.prompt(events, true).totals())
-	return nil
+	p := reader{agent: "assistant"}.prompt(events, true)
+	return c.print(p, func(s *screen) { s.tell("%s", p.totals()) })
 }
 
 // compact and undo first wait for a summary that is under way.
@@ -331,15 +367,16 @@ func (c *chat) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := compactAll(ctx, c.compactor, c.service, s, c.counter, func() {})
+	stop := waiting(c.errs, "summarizing", c.json)
+	result, err := compactAll(ctx, c.compactor, c.service, s, c.counter)
+	stop()
 	if err != nil {
 		return err
 	}
-	if result.Outcome != "" && len(result.Summaries) == 0 {
+	if result.Outcome == compaction.Failed || result.Outcome == compaction.Superseded {
 		return fmt.Errorf("compaction %s: %s", result.Outcome, result.Reason)
 	}
-	result.print(c.look)
-	return c.look.flush()
+	return c.print(result, result.print)
 }
 
 func (c *chat) undo(ctx context.Context) error {
@@ -354,6 +391,5 @@ func (c *chat) undo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	result.print(c.look)
-	return c.look.flush()
+	return c.print(result, result.print)
 }

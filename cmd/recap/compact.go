@@ -40,7 +40,10 @@ With --dry-run nothing is written and no model is called: it tells what would be
 summarized, how many tokens a model would be sent for it, and how large the
 prompt would be with an extract as the summary.
 
-A summarizer may be a model: ` + keyHelp() + `.
+A summarizer may be a model:
+
+` + keyHelp() + `
+
 Where it fails, an extract stands in, and a note says so.
 
 ` + databaseHelp,
@@ -120,9 +123,9 @@ func (o *compactOptions) run(ctx context.Context, stdout, stderr io.Writer) (err
 	if err != nil {
 		return err
 	}
-	bar := newProgress(stderr, "summarizing", -1, o.json)
-	result, err := compactAll(ctx, compactor, service, s, counter, func() { _ = bar.Add(1) })
-	_ = bar.Clear()
+	stop := waiting(stderr, "summarizing", o.json)
+	result, err := compactAll(ctx, compactor, service, s, counter)
+	stop()
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.name, err)
 	}
@@ -152,7 +155,7 @@ func (o *compactOptions) finish(result compacted, name string, stdout io.Writer)
 			return err
 		}
 	}
-	if result.Outcome != "" && len(result.Summaries) == 0 {
+	if result.Outcome == compaction.Failed || result.Outcome == compaction.Superseded {
 		return fmt.Errorf("%s: compaction %s: %s", name, result.Outcome, result.Reason)
 	}
 	return nil
@@ -160,7 +163,7 @@ func (o *compactOptions) finish(result compacted, name string, stdout io.Writer)
 
 // compactAll compacts a session until nothing new is left, or merges summaries
 // once. One summary may be too small for all: a summarizer takes only so much.
-func compactAll(ctx context.Context, c *compaction.Compactor, service session.Service, s session.Session, counter *tokens.Counter, step func()) (compacted, error) {
+func compactAll(ctx context.Context, c *compaction.Compactor, service session.Service, s session.Session, counter *tokens.Counter) (compacted, error) {
 	events, err := readAll(ctx, service, s)
 	if err != nil {
 		return compacted{}, err
@@ -189,7 +192,6 @@ func compactAll(ctx context.Context, c *compaction.Compactor, service session.Se
 			return result, err
 		}
 		result.Summaries = append(result.Summaries, summaryOf(outcome, window, events))
-		step()
 		if len(window.New) == 0 {
 			break
 		}
@@ -206,7 +208,7 @@ func summaryOf(outcome compaction.Outcome, window compaction.Window, events []*s
 		if entry.Event.ID != outcome.EventID {
 			continue
 		}
-		covered := logview.StandsInFor(entries, entry)
+		covered := logview.ToldBy(entries, entry)
 		summary.Number, summary.Events = entry.Number, len(covered)
 		if len(covered) > 0 {
 			summary.First, summary.Last = covered[0].Number, covered[len(covered)-1].Number
@@ -221,8 +223,11 @@ func (c compacted) print(s *screen) {
 		would = "would "
 	}
 	if len(c.Summaries) == 0 {
-		if c.Outcome == "" {
-			s.printf("Nothing to do: no completed invocation is without a summary.\n")
+		switch c.Outcome {
+		case "":
+			s.tell("Nothing to do: no completed invocation is without a summary.")
+		case compaction.Declined:
+			s.tell("Nothing done: %s.", oneLine(plain(c.Reason)))
 		}
 		return
 	}
@@ -235,9 +240,9 @@ func (c compacted) print(s *screen) {
 		if summary.Trigger == compaction.TriggerRollup {
 			what += ", and for the summaries of them"
 		}
-		s.printf("%s.\n", what)
+		s.tell("%s.", what)
 		if summary.Note != "" {
-			s.printf("  Note: %s\n", oneLine(plain(summary.Note)))
+			s.tell("  Note: %s", oneLine(plain(summary.Note)))
 		}
 	}
 	saved := c.PromptBefore - c.PromptAfter
@@ -246,8 +251,8 @@ func (c compacted) print(s *screen) {
 	s.printf("  Saved a call      %8s tokens\n", thousands(saved))
 	label := map[bool]string{true: "The model is sent", false: "Summarizer spent "}[c.DryRun]
 	s.printf("  %s %8s tokens\n", label, thousands(c.SummarizerTokens))
-	if c.Outcome != "" {
-		s.printf("\nThen it stopped: %s: %s\n", c.Outcome, oneLine(plain(c.Reason)))
+	if c.Outcome == compaction.Declined {
+		s.tell("\nThen it stopped: %s.", oneLine(plain(c.Reason)))
 	}
 }
 

@@ -155,7 +155,7 @@ func (o *contextOptions) print(s *screen, log session.Session, p prompt) {
 			}
 		}
 	}
-	s.printf("\n%s\n", p.totals())
+	s.tell("\n%s", p.totals())
 }
 
 func (p prompt) totals() string {

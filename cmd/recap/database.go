@@ -22,13 +22,14 @@ import (
 	"gorm.io/gorm/logger"
 
 	"github.com/recap-adk/recap/session"
+	"github.com/recap-adk/recap/session/adkpython"
 	"github.com/recap-adk/recap/session/database"
 )
 
 // databaseHelp is what commands say about the argument DB.
 const databaseHelp = `DB is a SQLite file, or the DSN of a PostgreSQL or MySQL database such as
 postgres://user@host/name or mysql://user@host/name; a driver's own form will do.
-Its tables are those of adk-go and Recap.`
+Its tables are those of adk-go and Recap or, in SQLite, those of adk-python.`
 
 // access is what a command does with a database.
 type access int
@@ -63,7 +64,15 @@ func openDB(argument string, mode access) (*db, error) {
 			return nil, inputError{fmt.Errorf("%s: %w", name, reason(err))}
 		}
 	}
-	if err := d.connect(kind, dsn, mode); err != nil {
+	err = d.connect(kind, dsn, mode)
+	if err != nil && d.tidy {
+		// In a folder where nothing can be written SQLite reads a database in WAL
+		// mode only if it is promised that nobody else writes.
+		if again := errors.Join(d.disconnect(), d.connect(kind, dsn+"&immutable=1", mode)); again == nil {
+			err, d.tidy = nil, false
+		}
+	}
+	if err != nil {
 		return nil, inputError{errors.Join(fmt.Errorf("%s: not a database that can be used: %w", name, err), d.close(false))}
 	}
 	return d, nil
@@ -152,7 +161,23 @@ func (d *db) openFile(mode access) (string, error) {
 	if err := d.checkFile(mode); err != nil {
 		return "", err
 	}
-	path, err := filepath.Abs(d.path)
+	switch {
+	case d.created:
+		// In WAL mode readers and the writer do not wait for each other. A
+		// database that was there keeps its own mode.
+		return fileURI(d.path, "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)")
+	case mode == reading:
+		// A reader of a database in WAL mode leaves two empty files behind,
+		// which only one that may write can remove.
+		_, err := os.Stat(d.path + "-wal")
+		d.tidy = errors.Is(err, fs.ErrNotExist)
+		return fileURI(d.path, "mode=ro")
+	}
+	return fileURI(d.path, "mode=rw")
+}
+
+func fileURI(path, query string) (string, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return "", err
 	}
@@ -160,21 +185,7 @@ func (d *db) openFile(mode access) (string, error) {
 	if !strings.HasPrefix(path, "/") {
 		path = "/" + path // before the letter of a drive
 	}
-	uri := url.URL{Scheme: "file", Path: path}
-	switch {
-	case d.created:
-		// In WAL mode readers and the writer do not wait for each other. A
-		// database that was there keeps its own mode.
-		uri.RawQuery = "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)"
-	case mode == reading:
-		uri.RawQuery = "mode=ro"
-		// A reader of a database in WAL mode leaves two empty files behind,
-		// which only one that may write can remove.
-		_, err := os.Stat(d.path + "-wal")
-		d.tidy = errors.Is(err, fs.ErrNotExist)
-	case mode == writing:
-		uri.RawQuery = "mode=rw"
-	}
+	uri := url.URL{Scheme: "file", Path: path, RawQuery: query}
 	return uri.String(), nil
 }
 
@@ -226,6 +237,10 @@ func (d *db) connect(kind, dsn string, mode access) (err error) {
 		d.orm = nil
 		return err
 	}
+	if kind == "sqlite" && d.isPython() {
+		d.service, err = adkpython.NewSessionService(dialector(dsn), quiet)
+		return err
+	}
 	if err := d.checkTables(mode); err != nil {
 		return err
 	}
@@ -236,6 +251,17 @@ func (d *db) connect(kind, dsn string, mode access) (err error) {
 		return database.AutoMigrate(d.service)
 	}
 	return nil
+}
+
+// isPython reports whether the tables are those of adk-python: the current ones,
+// or the old ones with pickled actions, which package adkpython refuses.
+func (d *db) isPython() bool {
+	var found int
+	err := d.orm.Raw("SELECT count(*) FROM pragma_table_info('events') WHERE name = 'event_data'").Scan(&found).Error
+	if err == nil && found == 0 {
+		err = d.orm.Raw("SELECT count(*) FROM (SELECT actions FROM events LIMIT 1) WHERE substr(CAST(actions AS blob), 1, 1) = x'80'").Scan(&found).Error
+	}
+	return err == nil && found > 0
 }
 
 // checkTables makes sure that a database is empty or one of sessions, and not
@@ -278,6 +304,17 @@ func (d *db) apps(ctx context.Context) ([]string, error) {
 // close closes the database. Unless the result is to be kept, a file that this
 // process created is removed.
 func (d *db) close(keep bool) error {
+	err := d.disconnect()
+	if d.tidy {
+		d.tidyUp()
+	}
+	if !keep && d.created {
+		err = errors.Join(err, removeDatabase(d.path))
+	}
+	return err
+}
+
+func (d *db) disconnect() error {
 	var errs []error
 	if closer, ok := d.service.(io.Closer); ok {
 		errs = append(errs, closer.Close())
@@ -289,12 +326,7 @@ func (d *db) close(keep bool) error {
 		}
 		errs = append(errs, err)
 	}
-	if d.tidy {
-		d.tidyUp()
-	}
-	if !keep && d.created {
-		errs = append(errs, removeDatabase(d.path))
-	}
+	d.service, d.orm = nil, nil
 	return errors.Join(errs...)
 }
 
@@ -305,12 +337,11 @@ func (d *db) tidyUp() {
 	if info, err := os.Stat(d.path + "-wal"); err != nil || info.Size() > 0 {
 		return
 	}
-	path, err := filepath.Abs(d.path)
+	uri, err := fileURI(d.path, "mode=rw&_pragma=query_only(1)")
 	if err != nil {
 		return
 	}
-	uri := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=rw&_pragma=query_only(1)"}
-	pool, err := sql.Open(sqlite.DriverName, uri.String())
+	pool, err := sql.Open(sqlite.DriverName, uri)
 	if err != nil {
 		return
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
+	"github.com/rivo/uniseg"
 	"github.com/spf13/cobra"
 
 	"github.com/recap-adk/recap/internal/exact"
@@ -82,7 +82,7 @@ func (o *diffOptions) run(ctx context.Context, stdout io.Writer) (err error) {
 }
 
 func diffOf(entries []*logview.Entry, summary *logview.Entry) difference {
-	covered := logview.StandsInFor(entries, summary)
+	covered := logview.ToldBy(entries, summary)
 	diff := difference{Summary: summary.Number, State: summary.State, Events: len(covered), Kept: []value{}, Lost: []value{}}
 	text := summary.Event.Actions.Compaction.Text()
 	seen := map[string]bool{}
@@ -129,15 +129,15 @@ func (d difference) print(s *screen) {
 		s.printf("\n%s\n", list.name)
 		width := 0
 		for _, v := range list.values {
-			width = max(width, min(len([]rune(v.Value)), s.width-36))
+			width = max(width, min(uniseg.StringWidth(v.Value), s.width-36))
 		}
 		for _, v := range list.values {
-			text := fmt.Sprintf("  %s %-*s", list.mark, width, short(v.Value, width))
+			text := "  " + list.mark + " " + padded(short(v.Value, width), width)
 			where := fmt.Sprintf("event %d, %s", v.Event, plain(v.Author))
 			s.printf("%s  %s\n", s.look(list.style, text), s.look(dim, short(where, max(20, s.width-width-8))))
 		}
 	}
 	if len(d.Kept)+len(d.Lost) == 0 {
-		s.printf("\n%s\n", strings.TrimSpace("There are no exact values in what it stands in for."))
+		s.printf("\n%s\n", "There are no exact values in what it stands in for.")
 	}
 }

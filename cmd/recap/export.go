@@ -24,6 +24,7 @@ type exportOptions struct {
 	output    string
 	compacted bool
 	force     bool
+	json      bool
 }
 
 func newExport() *cobra.Command {
@@ -51,9 +52,8 @@ func newExport() *cobra.Command {
 	flags.StringVarP(&o.output, "output", "o", "", "`file` to write (default: standard output)")
 	flags.BoolVar(&o.compacted, "compacted", false, "openai: what a model would be sent")
 	flags.BoolVar(&o.force, "force", false, "replace a file that is there")
-	flags.Bool("json", false, "the same as --format adk")
+	flags.BoolVar(&o.json, "json", false, "the same as --format adk")
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(sessionfile.Formats, cobra.ShellCompDirectiveNoFileComp))
-	cmd.MarkFlagsMutuallyExclusive("format", "json")
 	return cmd
 }
 
@@ -76,6 +76,8 @@ func (o *exportOptions) check() error {
 	switch {
 	case !slices.Contains(sessionfile.Formats, o.format):
 		return fmt.Errorf("--format is %q; it must be one of %s", o.format, strings.Join(sessionfile.Formats, ", "))
+	case o.json && o.format != sessionfile.ADK:
+		return fmt.Errorf("--json is --format adk, and not %s", o.format)
 	case o.compacted && o.format != sessionfile.OpenAI:
 		return errors.New("--compacted is for --format openai")
 	case o.output == "" || o.force:

@@ -1,9 +1,20 @@
-// Recap is the command of the Recap agent SDK.
+// Recap is the command of the Recap agent SDK: it shows what is in a database of
+// sessions and what a model is sent of it, and compacts it.
 //
-//	recap replay conversation.json
+//	recap replay conversation.json  # what compaction does to a conversation
+//	recap sessions chat.db          # which sessions there are
+//	recap show chat.db              # a log, and what summaries stand in for
+//	recap context chat.db           # what a model would be sent now
+//	recap compact chat.db --dry-run # what a summary would cover and save
+//	recap diff chat.db              # what a summary kept and lost
+//	recap undo chat.db              # takes the newest summary back
+//	recap export chat.db            # ADK JSON, OpenAI messages, Markdown
+//	recap import session.json my.db # and back
+//	recap chat chat.db              # talks to a model, or to an echo
 //
-// plays a recorded conversation through the SDK and shows how large the prompt
-// was, turn by turn, without and with compaction.
+// A database is a SQLite file, or the DSN of PostgreSQL or MySQL; its tables are
+// those of adk-go. Commands that read write nothing. Each prints JSON with --json,
+// and has an example in its --help.
 //
 // It exits with status 0, with 2 if what it was asked for or given is wrong,
 // with 130 if it was interrupted, and with 1 for any other failure. An error is

@@ -19,6 +19,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"recap": main})
 }
 
+// TestScripts runs the sessions of testdata/script. Each starts with orders.json,
+// a session with a summary.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -26,10 +28,23 @@ func TestScripts(t *testing.T) {
 			"status": status,
 			"sparse": sparse,
 			"sqlite": query,
+			"edit":   edit,
 		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return os.Geteuid() == 0, nil
+		},
+		// RECAP_UPDATE_SCRIPTS=1 writes what commands print into the scripts.
+		UpdateScripts: os.Getenv("RECAP_UPDATE_SCRIPTS") != "",
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("TMPDIR", env.WorkDir)
-			return nil
+			data, err := os.ReadFile(filepath.Join("testdata", "orders.json"))
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(env.WorkDir, "orders.json"), data, 0o644)
 		},
 	})
 }
@@ -77,4 +92,13 @@ func query(ts *testscript.TestScript, _ bool, args []string) {
 		fmt.Fprintln(ts.Stdout(), text)
 	}
 	ts.Check(rows.Err())
+}
+
+// edit is the command "edit FILE OLD NEW": it replaces a text everywhere.
+func edit(ts *testscript.TestScript, _ bool, args []string) {
+	text := ts.ReadFile(args[0])
+	if !strings.Contains(text, args[1]) {
+		ts.Fatalf("%s has no %q", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(strings.ReplaceAll(text, args[1], args[2])), 0o644))
 }

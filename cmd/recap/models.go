@@ -52,13 +52,13 @@ func modelForms() string {
 	return strings.Join(forms, " or ")
 }
 
-// keyHelp says where keys are read.
+// keyHelp says where keys are read, a line for each provider.
 func keyHelp() string {
 	var lines []string
 	for _, p := range providers {
-		lines = append(lines, p.name+" reads its key in "+strings.Join(p.keys, " or "))
+		lines = append(lines, "  "+p.name+":MODEL  with a key in "+strings.Join(p.keys, " or "))
 	}
-	return strings.Join(lines, ";\n")
+	return strings.Join(lines, "\n")
 }
 
 // openModel opens PROVIDER:MODEL. flag is who asks, for messages, and others

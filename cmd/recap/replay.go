@@ -49,7 +49,10 @@ prompts are compared, counted with the tokenizer o200k.
 FILE holds OpenAI chat messages (JSON or JSONL), an ADK session (JSON), or the
 log of a coding agent (JSONL). The session stays in the database.
 
-A summarizer may be a model: ` + keyHelp() + `.
+A summarizer may be a model:
+
+` + keyHelp() + `
+
 Where it fails, the extractive one stands in, and a note says so.`,
 		Example: `  recap replay examples/conversations/kitchen-renovation.json
   recap replay chat.jsonl --interval 10 --plot prompt.png
@@ -66,7 +69,7 @@ Where it fails, the extractive one stands in, and a note says so.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.db, "db", "", "SQLite `file` for the session (default: temporary)")
+	flags.StringVar(&o.db, "db", "", "`database` for the session (default: a temporary file)")
 	flags.StringVar(&o.session, "session", "", "`ID` of the session (default: made of FILE's name)")
 	flags.IntVar(&o.interval, "interval", defaults.CompactionInterval, "invocations newly in each summary")
 	flags.IntVar(&o.overlap, "overlap", defaults.OverlapSize, "older invocations read again for it")
@@ -224,8 +227,8 @@ func notesOf(outcomes []compaction.Outcome) []string {
 	for _, kind := range []compaction.Kind{compaction.Applied, compaction.Failed, compaction.Declined, compaction.Superseded} {
 		n, reason := 0, ""
 		for _, o := range outcomes {
-			if o.Kind != kind || o.Reason == "" || strings.HasPrefix(o.Reason, "the fallback made the summary") {
-				continue // watchedModel tells of fallbacks
+			if o.Kind != kind || o.Reason == "" {
+				continue
 			}
 			if n++; n == 1 {
 				reason = o.Reason

@@ -76,6 +76,8 @@ sessions and what a model is sent of it, and compacts it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return inputError{err} })
+	// In 80 columns, as all that the command prints.
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", ".FlagUsagesWrapped 80"))
 	root.AddGroup(&cobra.Group{ID: "see", Title: "See:"}, &cobra.Group{ID: "change", Title: "Change:"}, &cobra.Group{ID: "try", Title: "Try:"})
 	group := func(id string, commands ...*cobra.Command) {
 		for _, command := range commands {
@@ -86,5 +88,15 @@ sessions and what a model is sent of it, and compacts it.`,
 	group("see", newSessions(), newShow(), newContext(), newDiff(), newExport(), newServe())
 	group("change", newCompact(), newUndo(), newImport())
 	group("try", newChat(), newReplay())
+	root.InitDefaultCompletionCmd()
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		completion.Args = func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return inputError{fmt.Errorf("there are completions for bash, zsh, fish and powershell, not for %q", args[0])}
+			}
+			return nil
+		}
+		completion.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 	return root
 }

@@ -32,12 +32,7 @@ func (sel *selection) onSession(cmd *cobra.Command) {
 		}
 		return nil
 	}
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		if len(args) != 1 {
-			return nil, cobra.ShellCompDirectiveDefault // a file
-		}
-		return sel.complete(cmd.Context(), args[0], start), cobra.ShellCompDirectiveNoFileComp
-	}
+	cmd.ValidArgsFunction = completeSession(&sel.app, &sel.user)
 	cmd.Flags().StringVar(&sel.app, "app", "", "`name` of the session's application (default: whichever has it)")
 	cmd.Flags().StringVar(&sel.user, "user", "", "`ID` of the session's user (default: whoever has it)")
 }
@@ -45,22 +40,28 @@ func (sel *selection) onSession(cmd *cobra.Command) {
 // maxCompletions is how many sessions a shell is offered.
 const maxCompletions = 100
 
-func (sel *selection) complete(ctx context.Context, name, start string) []string {
-	d, err := openDB(name, reading)
-	if err != nil {
-		return nil
-	}
-	defer d.close(true)
-	var ids []string
-	for s, err := range d.sessions(ctx, sel.app, sel.user, place{}) {
-		if err != nil || len(ids) == maxCompletions {
-			break
+// completeSession completes the arguments DB and SESSION.
+func completeSession(app, user *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		if len(args) != 1 {
+			return nil, cobra.ShellCompDirectiveDefault // a file
 		}
-		if strings.HasPrefix(s.ID(), start) {
-			ids = append(ids, s.ID()+"\t"+s.AppName()+", "+s.UserID())
+		d, err := openDB(args[0], reading)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
+		defer d.close(true)
+		var ids []string
+		for s, err := range d.sessions(cmd.Context(), *app, *user, place{}) {
+			if err != nil || len(ids) == maxCompletions {
+				break
+			}
+			if strings.HasPrefix(s.ID(), start) {
+				ids = append(ids, s.ID()+"\t"+s.AppName()+", "+s.UserID())
+			}
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
 	}
-	return ids
 }
 
 // find opens the database and reads the session, all of it.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rivo/uniseg"
 	"github.com/spf13/cobra"
 
 	"github.com/recap-adk/recap/internal/logview"
@@ -104,7 +105,7 @@ func (o *showOptions) print(s *screen, log session.Session, entries []*logview.E
 	for _, entry := range entries {
 		if entry.Event.Actions.Compaction == nil {
 			events++
-			author = max(author, min(len([]rune(entry.Event.Author)), 16))
+			author = max(author, min(uniseg.StringWidth(entry.Event.Author), 16))
 		}
 		switch entry.State {
 		case logview.Summary:
@@ -114,7 +115,7 @@ func (o *showOptions) print(s *screen, log session.Session, entries []*logview.E
 		}
 	}
 	s.printf("%s\n", s.look(bold, fmt.Sprintf("Session %s of user %s, application %s", plain(log.ID()), plain(log.UserID()), plain(log.AppName()))))
-	s.printf("%s, %s; last update %s UTC\n", count(events, "event"), standIns(active, covered), log.LastUpdateTime().UTC().Format(time.DateTime))
+	s.printf("%s, %s\nLast update %s UTC\n", count(events, "event"), standIns(active, covered), log.LastUpdateTime().UTC().Format(time.DateTime))
 	for _, block := range logview.Blocks(entries) {
 		s.printf("\n")
 		indent := ""
@@ -178,8 +179,8 @@ func (o *showOptions) printEntry(s *screen, entry *logview.Entry, indent string,
 	default:
 		style = dim
 	}
-	head := fmt.Sprintf("%s%4d  %-*s  ", indent, entry.Number, author, short(who, author))
-	width := s.width - len([]rune(head))
+	head := fmt.Sprintf("%s%4d  %s  ", indent, entry.Number, padded(short(who, author), author))
+	width := s.width - uniseg.StringWidth(head)
 	var lines []string
 	for _, line := range logview.Lines(e) {
 		text := line.String()
@@ -197,7 +198,7 @@ func (o *showOptions) printEntry(s *screen, entry *logview.Entry, indent string,
 	}
 	for i, line := range lines {
 		if i > 0 {
-			head = strings.Repeat(" ", len([]rune(head)))
+			head = padded("", uniseg.StringWidth(head))
 		}
 		text := head + line
 		if style != "" {

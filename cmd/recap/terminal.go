@@ -7,8 +7,9 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode/utf8"
+	"time"
 
+	"github.com/rivo/uniseg"
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
@@ -17,10 +18,13 @@ import (
 // the end, in one go: who reads a few lines only, and closes the pipe, ends this
 // process at the next write.
 type screen struct {
-	out    io.Writer
-	text   bytes.Buffer
-	width  int
-	colour bool
+	out  io.Writer
+	text bytes.Buffer
+	// terminal says that a person reads, width how many columns there are, and
+	// colour that there may be colours.
+	terminal bool
+	width    int
+	colour   bool
 }
 
 // usualWidth is taken where there is no terminal.
@@ -28,7 +32,8 @@ const usualWidth = 80
 
 func newScreen(out io.Writer) *screen {
 	s := &screen{out: out, width: usualWidth}
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if file, ok := out.(*os.File); ok && isTerminal(out) {
+		s.terminal = true
 		if width, _, err := term.GetSize(int(file.Fd())); err == nil && width > 20 {
 			s.width = width
 		}
@@ -78,32 +83,59 @@ func plain(text string) string {
 	}, text)
 }
 
-// short is the first line of a text, with "…" for what does not fit.
-func short(text string, width int) string {
+// short is a text on one line, with "…" for what does not fit in so many columns.
+func short(text string, columns int) string {
 	text = strings.Join(strings.Fields(plain(text)), " ")
-	if utf8.RuneCountInString(text) <= width {
+	if uniseg.StringWidth(text) <= columns {
 		return text
 	}
-	return string([]rune(text)[:max(0, width-1)]) + "…"
+	head, _ := cut(text, max(0, columns-1))
+	return head + "…"
 }
 
-// wrapped are the lines of a text, none wider than width where words allow it.
-func wrapped(text string, width int) []string {
+// padded is a text with spaces up to so many columns.
+func padded(text string, columns int) string {
+	return text + strings.Repeat(" ", max(0, columns-uniseg.StringWidth(text)))
+}
+
+// cut cuts a text behind what fits in so many columns.
+func cut(text string, columns int) (head, tail string) {
+	tail, state, used := text, -1, 0
+	for tail != "" {
+		_, rest, width, next := uniseg.FirstGraphemeClusterInString(tail, state)
+		if used+width > columns {
+			break
+		}
+		tail, state, used = rest, next, used+width
+	}
+	return strings.TrimSuffix(text, tail), tail
+}
+
+// wrapped are the lines of a text, none wider than so many columns.
+func wrapped(text string, columns int) []string {
 	var lines []string
 	for paragraph := range strings.Lines(plain(text)) {
 		line := strings.TrimRight(paragraph, "\n")
-		for utf8.RuneCountInString(line) > width {
-			runes := []rune(line)
-			at := strings.LastIndex(string(runes[:width+1]), " ")
-			if at <= 0 {
-				at = len(string(runes[:width]))
+		for uniseg.StringWidth(line) > columns {
+			head, tail := cut(line, max(columns, 2)) // no character is wider
+			if at := strings.LastIndex(head, " "); at > 0 && !strings.HasPrefix(tail, " ") {
+				head, tail = head[:at], line[at:]
 			}
-			lines = append(lines, line[:at])
-			line = strings.TrimPrefix(line[at:], " ")
+			lines = append(lines, head)
+			line = strings.TrimPrefix(tail, " ")
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// tell prints a sentence, which a terminal would cut in the middle of a word.
+func (s *screen) tell(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if s.terminal {
+		text = strings.Join(wrapped(text, s.width), "\n")
+	}
+	s.printf("%s\n", text)
 }
 
 // count is a number of things: "1 event", "2,000 events".
@@ -143,11 +175,9 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// newProgress is invisible unless it is for a person at a terminal. Steps of -1
-// are unknown.
+// newProgress is invisible unless it is for a person at a terminal.
 func newProgress(stderr io.Writer, what string, steps int, silent bool) *progressbar.ProgressBar {
-	terminal, ok := stderr.(*os.File)
-	if !ok || silent || !term.IsTerminal(int(terminal.Fd())) {
+	if silent || !isTerminal(stderr) {
 		return progressbar.DefaultSilent(int64(steps))
 	}
 	return progressbar.NewOptions(steps,
@@ -155,6 +185,37 @@ func newProgress(stderr io.Writer, what string, steps int, silent bool) *progres
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionSetWidth(40),
 		progressbar.OptionClearOnFinish(),
-		progressbar.OptionSpinnerType(14),
 	)
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// waiting tells a person at a terminal how long something has been under way,
+// until stop is called, for what may take long and has no steps.
+func waiting(stderr io.Writer, what string, silent bool) (stop func()) {
+	if silent || !isTerminal(stderr) {
+		return func() {}
+	}
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer fmt.Fprint(stderr, "\r\x1b[K")
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for seconds := 0; ; seconds++ {
+			fmt.Fprintf(stderr, "\r%s (%d s)", what, seconds)
+			select {
+			case <-over:
+				return
+			case <-ticker.C:
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-done
+	}
 }

@@ -46,7 +46,8 @@ type undone struct {
 	Session      string `json:"session"`
 	Summary      int    `json:"summary"` // its number in the log
 	EventID      string `json:"event_id"`
-	Events       int    `json:"events"` // that it stood in for
+	Shown        int    `json:"events_shown"`   // of what it stood in for
+	Covered      int    `json:"events_covered"` // likewise, by older summaries
 	PromptBefore int    `json:"prompt_tokens_before"`
 	PromptAfter  int    `json:"prompt_tokens_after"`
 }
@@ -73,8 +74,15 @@ func (o *undoOptions) run(ctx context.Context, stdout io.Writer) (err error) {
 }
 
 func (u undone) print(s *screen) {
-	s.printf("Summary %d is undone: the %s that it stood in for count again.\n", u.Summary, count(u.Events, "event"))
-	s.printf("The prompt: %s tokens, %s before.\n", thousands(u.PromptAfter), thousands(u.PromptBefore))
+	again := "is sent again"
+	if u.Shown != 1 {
+		again = "are sent again"
+	}
+	s.printf("Summary %d is undone: %s %s", u.Summary, count(u.Shown, "event"), again)
+	if u.Covered > 0 {
+		s.printf(", older summaries stand in for %s", thousands(u.Covered))
+	}
+	s.printf(".\nThe prompt has %s (%s), %s before.\n", count(u.PromptAfter, "token"), tokens.Name, thousands(u.PromptBefore))
 }
 
 // undo takes back the newest summary of a session, of which s is a handle.
@@ -97,7 +105,14 @@ func undo(ctx context.Context, service session.Service, s session.Session) (undo
 	entries := logview.Read(after)
 	for _, entry := range entries {
 		if entry.Event.ID == released.ID {
-			result.Summary, result.Events = entry.Number, len(logview.StandsInFor(entries, entry))
+			result.Summary = entry.Number
+			for _, told := range logview.ToldBy(entries, entry) {
+				if told.State == logview.Covered {
+					result.Covered++
+				} else {
+					result.Shown++
+				}
+			}
 		}
 	}
 	counter, r := tokens.New(), reader{}.of(after)

@@ -81,8 +81,8 @@ func Contents(events []*session.Event, opts Options) []*genai.Content {
 	return b.build(view)
 }
 
-// Visible are the events that an agent of the branch and scope may see: those
-// of its own branch and of the branches above it, in the same scope.
+// Visible are the events that an agent of the branch and scope may see; see
+// SeesBranch.
 func Visible(events []*session.Event, branch, scope string) []*session.Event {
 	var visible []*session.Event
 	for _, e := range events {
@@ -93,9 +93,10 @@ func Visible(events []*session.Event, branch, scope string) []*session.Event {
 	return visible
 }
 
-// SeesBranch reports whether a reader on one branch sees events of another.
+// SeesBranch reports whether a reader on one branch sees events of another: of
+// its own and of those above it, and at the root of all, as in the ADKs.
 func SeesBranch(reader, branch string) bool {
-	return branch == "" || reader == branch || strings.HasPrefix(reader, branch+".")
+	return reader == "" || branch == "" || reader == branch || strings.HasPrefix(reader, branch+".")
 }
 
 func withoutRecords(events []*session.Event) []*session.Event {

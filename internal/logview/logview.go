@@ -11,6 +11,7 @@ package logview
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	icontext "github.com/recap-adk/recap/internal/context"
@@ -146,21 +147,36 @@ func Blocks(entries []*Entry) []Block {
 	return blocks
 }
 
-// StandsInFor are the entries whose events a summary covers, whether or not it
-// is still active: those of its branch and scope, in its range, before it.
-func StandsInFor(entries []*Entry, summary *Entry) []*Entry {
-	record := summary.Event.Actions.Compaction
-	if !record.Valid() {
-		return nil
-	}
-	var covered []*Entry
-	for _, entry := range entries[:summary.Number-1] {
-		e := entry.Event
-		if e.Actions.Compaction == nil && icontext.LaneOf(e) == icontext.LaneOf(summary.Event) && record.Covers(e) {
-			covered = append(covered, entry)
+// ToldBy are the entries whose events a summary tells of, whether or not it is
+// still active: those of its branch and scope that are in its range and before
+// it, without those that an older summary beside it tells of already. Summaries
+// overlap so that they read well, and tell of nothing twice.
+func ToldBy(entries []*Entry, summary *Entry) []*Entry {
+	var told, beside []*Entry
+	for _, other := range entries[:summary.Number-1] {
+		if (other.State == Summary || other.State == Merged) && !within(other, summary) {
+			beside = append(beside, other)
 		}
 	}
-	return covered
+	for _, entry := range entries[:summary.Number-1] {
+		older := func(other *Entry) bool { return covers(other, entry) }
+		if covers(summary, entry) && !slices.ContainsFunc(beside, older) {
+			told = append(told, entry)
+		}
+	}
+	return told
+}
+
+func covers(summary, entry *Entry) bool {
+	s, e := summary.Event, entry.Event
+	return s.Actions.Compaction.Valid() && e.Actions.Compaction == nil && entry.Number < summary.Number &&
+		icontext.LaneOf(e) == icontext.LaneOf(s) && s.Actions.Compaction.Covers(e)
+}
+
+// within reports whether one summary replaces another, by its range.
+func within(inner, outer *Entry) bool {
+	i, o := inner.Event.Actions.Compaction, outer.Event.Actions.Compaction
+	return o.StartTimestamp <= i.StartTimestamp && i.EndTimestamp <= o.EndTimestamp
 }
 
 // Find is the entry of a summary, named by its number or the ID of its event; by

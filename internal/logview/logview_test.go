@@ -110,8 +110,32 @@ func TestFind(t *testing.T) {
 		t.Errorf("of a log without summaries: %v", err)
 	}
 	summary, _ := logview.Find(entries, "")
-	if n := len(logview.StandsInFor(entries, summary)); n != 5 {
-		t.Errorf("the summary stands in for %d events", n)
+	if n := len(logview.ToldBy(entries, summary)); n != 5 {
+		t.Errorf("the summary tells of %d events", n)
+	}
+}
+
+func TestToldBy(t *testing.T) {
+	events, err := logtext.Parse(`
+		i1 1 user: One.
+		i2 2 user: Two.
+		c1 3 summary 1-2: One and two.
+		i3 4 user: Three.
+		c2 5 summary 2-4: Three.
+		c3 6 summary 1-4: All.
+		i4 7 user: Four.`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := logview.Read(events)
+	for number, want := range map[int]string{3: "[1 2]", 5: "[4]", 6: "[1 2 4]"} {
+		var got []int
+		for _, entry := range logview.ToldBy(entries, entries[number-1]) {
+			got = append(got, entry.Number)
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("summary %d tells of %v, want %s", number, got, want)
+		}
 	}
 }
 

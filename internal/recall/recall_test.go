@@ -78,6 +78,7 @@ func TestDo(t *testing.T) {
 		{"only thought of", trip, recall.Request{Arguments: recall.Arguments{Query: "cheap"}}, "", ""},
 		{"what is covered alone", trip, recall.Request{Arguments: recall.Arguments{Query: "Lisbon"}}, "e9 e1", ""},
 		{"of the own branch and those above", trip, recall.Request{Branch: "root.hotels", Arguments: recall.Arguments{Query: "Lisbon"}}, "e9 e6 e1", ""},
+		{"at the root of all branches", trip, recall.Request{Branch: "the root", Arguments: recall.Arguments{Query: "Lisbon"}}, "e9 e6 e1", ""},
 		{"of the own scope", trip, recall.Request{Branch: "root.hotels.x", Scope: "secret", Arguments: recall.Arguments{Query: "Lisbon"}}, "e7", ""},
 		{"words within a span", trip, recall.Request{Arguments: recall.Arguments{Query: "Lisbon", From: "2026-01-01T00:00:02Z"}}, "e9", ""},
 		{"words up to a time", trip, recall.Request{Arguments: recall.Arguments{Query: "Lisbon", To: "2026-01-01T00:00:08Z"}}, "e1", ""},
@@ -120,8 +121,15 @@ func TestDo(t *testing.T) {
 		for store, service := range stores(t) {
 			t.Run(test.name+"/"+store, func(t *testing.T) {
 				fill(t, service, test.log)
-				test.req.AppName, test.req.UserID, test.req.SessionID = "app", "ada", "s"
-				got, err := recall.Do(t.Context(), service, test.req)
+				req := test.req
+				req.AppName, req.UserID, req.SessionID = "app", "ada", "s"
+				switch req.Branch {
+				case "":
+					req.Branch = "root.desk" // beside root.hotels
+				case "the root":
+					req.Branch = ""
+				}
+				got, err := recall.Do(t.Context(), service, req)
 				if err != nil {
 					t.Fatal(err)
 				}

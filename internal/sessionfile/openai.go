@@ -16,7 +16,6 @@ import (
 type message struct {
 	Role       string     `json:"role"`
 	Content    any        `json:"content"` // a text, a list of parts, or null
-	Reasoning  string     `json:"reasoning_content,omitempty"`
 	ToolCalls  []toolCall `json:"tool_calls,omitempty"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
 }
@@ -89,7 +88,7 @@ type messages struct {
 }
 
 func (m *messages) assistant(parts []*genai.Part) error {
-	var texts, thoughts []string
+	var texts []string
 	var calls []toolCall
 	for _, part := range parts {
 		switch {
@@ -99,13 +98,11 @@ func (m *messages) assistant(parts []*genai.Part) error {
 				return err
 			}
 			calls = append(calls, toolCall{m.callID(part.FunctionCall), "function", function{part.FunctionCall.Name, arguments}})
-		case part.Thought:
-			thoughts = append(thoughts, part.Text)
 		default:
 			texts = append(texts, textOf(part))
 		}
 	}
-	reply := message{Role: "assistant", Reasoning: strings.Join(thoughts, "\n"), ToolCalls: calls}
+	reply := message{Role: "assistant", ToolCalls: calls}
 	if len(texts) > 0 {
 		reply.Content = strings.Join(texts, "\n")
 	}

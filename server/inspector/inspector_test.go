@@ -32,6 +32,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// The client of Gemini brings a worker that never ends.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 

@@ -7,8 +7,9 @@
 //
 // Each sub-agent has a branch of its own, named "research.news" and so on: it
 // sees what was said before, and nothing of the others. What runs afterwards
-// on the branch that the agent was on does not see these branches; agents hand
-// results on through the state, such as with the OutputKey of package llmagent.
+// at the root sees all branches. On a branch of its own it does not; agents hand
+// results on through the state there, such as with the OutputKey of package
+// llmagent.
 package parallelagent
 
 import (
