@@ -231,13 +231,16 @@ func (t *wireTime) UnmarshalJSON(data []byte) error {
 }
 
 // secondsToTime and timeToSeconds are inverse at microseconds: a float64 holds
-// the microseconds since the epoch exactly until the year 2255.
+// seconds finer than a microsecond until the year 2242.
 func secondsToTime(seconds float64) time.Time {
 	return time.UnixMicro(secondsToMicros(seconds)).UTC()
 }
 
 func secondsToMicros(seconds float64) int64 {
-	return int64(math.Round(seconds * 1e6))
+	// Multiplied as one number, the rounding of the product would add to that
+	// of the seconds, and times after 2106 could be a microsecond off.
+	whole, fraction := math.Modf(seconds)
+	return int64(whole)*1e6 + int64(math.Round(fraction*1e6))
 }
 
 func timeToSeconds(t time.Time) float64 {

@@ -111,8 +111,7 @@ func TestValid(t *testing.T) {
 // TestRangesAreExact: any time at microseconds goes through both forms and is
 // the same, so an event at the end of a range stays in it.
 func TestRangesAreExact(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		at := time.UnixMicro(rapid.Int64Range(1, 7258118400000000).Draw(t, "micros")).UTC()
+	check := func(t *rapid.T, at time.Time) {
 		event := &session.Event{InvocationID: "i", Timestamp: at.Add(999 * time.Nanosecond)}
 		record := session.NewEventCompaction(at, at, genai.NewContentFromText("S", "model"), nil)
 		python, err := json.Marshal(record)
@@ -132,6 +131,12 @@ func TestRangesAreExact(t *testing.T) {
 				t.Fatalf("%s does not cover %v", text, at)
 			}
 		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		check(t, time.UnixMicro(rapid.Int64Range(1, 7258118400000000).Draw(t, "micros")).UTC())
+	})
+	rapid.Check(t, func(t *rapid.T) { // where a float64 is coarsest
+		check(t, time.UnixMicro(1<<32*1e6+rapid.Int64Range(0, 1e9).Draw(t, "after 2106")).UTC())
 	})
 }
 

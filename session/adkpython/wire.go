@@ -196,7 +196,8 @@ func timeOf(text string) (time.Time, error) {
 	if err != nil || math.IsNaN(number) || math.Abs(number) > 1e11 {
 		return time.Time{}, fmt.Errorf("timestamp %q", text)
 	}
-	return time.UnixMicro(int64(math.Round(number * 1e6))).UTC(), nil
+	whole, fraction := math.Modf(number) // exact: number*1e6 would be rounded once more
+	return time.UnixMicro(int64(whole)*1e6 + int64(math.Round(fraction*1e6))).UTC(), nil
 }
 
 // Where the events that a record excludes are kept.
