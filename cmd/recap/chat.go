@@ -9,19 +9,25 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
 	"google.golang.org/genai"
 
 	"github.com/recap-adk/recap/agent"
 	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/compaction"
+	"github.com/recap-adk/recap/internal/recall"
 	"github.com/recap-adk/recap/internal/tokens"
 	"github.com/recap-adk/recap/runner"
 	"github.com/recap-adk/recap/session"
+	"github.com/recap-adk/recap/tool"
+	"github.com/recap-adk/recap/tool/mcptoolset"
+	"github.com/recap-adk/recap/tool/recalltool"
 )
 
 // chatOptions are the flags of chat.
@@ -31,6 +37,7 @@ type chatOptions struct {
 	instruction            string
 	interval, overlap      int
 	threshold              int
+	mcp                    []string
 	json                   bool
 }
 
@@ -46,7 +53,9 @@ DB and the session are created if they are not there; without SESSION a new one
 is made.
 
 While you talk: /context tells how large the prompt is, /compact summarizes now,
-/undo takes the newest summary back, /quit ends.
+/undo takes the newest summary back, /recall finds what was summarized, /quit
+ends. The model has a tool to recall it, too, and with --mcp those of a server
+that speaks the Model Context Protocol, which it may call as it likes.
 
 A model is one of
 
@@ -58,6 +67,7 @@ and without --model the first that there is a key for.
 ` + databaseHelp,
 		Example: `  recap chat chat.db
   recap chat chat.db support-17 --model gemini:gemini-2.5-flash
+  recap chat chat.db --mcp "notes-server --folder /srv/notes"
   echo 'Hello' | recap chat chat.db --model echo`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) < 1 || len(args) > 2 {
@@ -83,6 +93,7 @@ and without --model the first that there is a key for.
 	flags.IntVar(&o.interval, "interval", defaults.CompactionInterval, "invocations newly in each summary")
 	flags.IntVar(&o.overlap, "overlap", defaults.OverlapSize, "older invocations read again for it")
 	flags.IntVar(&o.threshold, "threshold", 0, "tokens of a prompt at which older events are summarized at once; 0 is never")
+	flags.StringArrayVar(&o.mcp, "mcp", nil, "`server` of tools: its URL, or the command that starts it, with words apart by spaces; may be repeated")
 	return cmd
 }
 
@@ -95,6 +106,7 @@ type chat struct {
 	service   session.Service
 	runner    *runner.Runner
 	compactor *compaction.Compactor // for what the runner has no method for
+	db        string                // its name, for messages
 	key       sessionName
 	counter   *tokens.Counter
 }
@@ -120,20 +132,29 @@ func (o *chatOptions) run(cmd *cobra.Command) (err error) {
 		}
 		cfg.Summarizer = compaction.Fallback(primary, cfg.Summarizer)
 	}
+	toolsets, closeTools, err := mcpTools(o.mcp)
+	if err != nil {
+		return inputError{err}
+	}
+	defer func() { err = errors.Join(err, closeTools()) }()
+	d, err := openDB(o.db, creating)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.close(true)) }()
+	recalling, err := recalltool.New(recalltool.Config{SessionService: d.service})
+	if err != nil {
+		return err
+	}
 	assistant, err := llmagent.New(llmagent.Config{
-		Name: "assistant", Model: llm,
+		Name: "assistant", Model: llm, Tools: []tool.Tool{recalling}, Toolsets: toolsets,
 		// No templating is applied to what a provider returns.
 		InstructionProvider: func(agent.ReadonlyContext) (string, error) { return o.instruction, nil },
 	})
 	if err != nil {
 		return err
 	}
-	d, err := openDB(o.db, creating)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, d.close(true)) }()
-	c := &chat{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), json: o.json, look: newScreen(cmd.OutOrStdout()), service: d.service, counter: tokens.New(),
+	c := &chat{out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), json: o.json, look: newScreen(cmd.OutOrStdout()), service: d.service, db: d.name, counter: tokens.New(),
 		key: sessionName{o.app, o.user, cmp.Or(o.session, "chat-"+uuid.NewString()[:8])}}
 	if c.runner, err = runner.New(runner.Config{AppName: o.app, Agent: assistant, SessionService: d.service, CompactionConfig: cfg}); err != nil {
 		return err
@@ -142,13 +163,46 @@ func (o *chatOptions) run(cmd *cobra.Command) (err error) {
 	if c.compactor, err = compaction.NewCompactor(cfg, d.service); err != nil {
 		return err
 	}
-	if err := c.begin(ctx, modelName, o.model == "", d.name); err != nil {
+	if err := c.begin(ctx, modelName, o.model == ""); err != nil {
 		return err
 	}
 	if file, ok := stdin.(*os.File); ok {
 		c.prompted = isTerminal(file) && !o.json
 	}
 	return c.loop(ctx, stdin)
+}
+
+// mcpTools are the tools of servers, and what ends the servers.
+func mcpTools(servers []string) (toolsets []tool.Toolset, end func() error, err error) {
+	end = func() (err error) {
+		for _, set := range toolsets {
+			if closer, ok := set.(io.Closer); ok {
+				err = errors.Join(err, closer.Close())
+			}
+		}
+		return err
+	}
+	for _, server := range servers {
+		var cfg mcptoolset.Config
+		words := strings.Fields(server)
+		switch {
+		case len(words) == 0:
+			return nil, nil, errors.New("--mcp is empty; it must be a URL, or a command")
+		case strings.HasPrefix(server, "http://"), strings.HasPrefix(server, "https://"):
+			cfg.Endpoint = server
+		default:
+			if _, err := exec.LookPath(words[0]); err != nil {
+				return nil, nil, fmt.Errorf("--mcp: %w", err)
+			}
+			cfg.Transport = &mcp.CommandTransport{Command: exec.Command(words[0], words[1:]...)}
+		}
+		set, err := mcptoolset.New(cfg)
+		if err != nil {
+			return nil, nil, errors.Join(err, end())
+		}
+		toolsets = append(toolsets, set)
+	}
+	return toolsets, end, nil
 }
 
 // patience is how long the end of a chat waits for a summary that is under way.
@@ -168,7 +222,7 @@ func (c *chat) close(ctx context.Context) error {
 }
 
 // begin reads the session, or creates it, and says what there is.
-func (c *chat) begin(ctx context.Context, modelName string, chosen bool, dbName string) error {
+func (c *chat) begin(ctx context.Context, modelName string, chosen bool) error {
 	events, state := 0, "new"
 	s, err := c.read(ctx)
 	switch {
@@ -179,12 +233,12 @@ func (c *chat) begin(ctx context.Context, modelName string, chosen bool, dbName 
 		state = count(events, "event")
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", dbName, err)
+		return fmt.Errorf("%s: %w", c.db, err)
 	}
 	if c.json {
 		return nil
 	}
-	c.look.tell("Session %s in %s (%s), model %s. /quit ends, /help tells more.", c.key.ID, dbName, state, modelName)
+	c.look.tell("Session %s in %s (%s), model %s. /quit ends, /help tells more.", c.key.ID, c.db, state, modelName)
 	if modelName == echo && chosen {
 		var keys []string
 		for _, p := range providers {
@@ -273,7 +327,7 @@ func (c *chat) say(ctx context.Context, text string) {
 	if c.prompted {
 		fmt.Fprint(c.out, c.look.look(accent, "\nassistant> "))
 	}
-	streamed := false
+	streamed, atStart := false, true
 	message := genai.NewContentFromText(text, genai.RoleUser)
 	for e, err := range c.runner.Run(ctx, c.key.UserID, c.key.ID, message, agent.RunConfig{StreamingMode: agent.StreamingModeSSE}) {
 		if err != nil {
@@ -292,19 +346,38 @@ func (c *chat) say(ctx context.Context, text string) {
 		if e.ErrorCode != "" || e.ErrorMessage != "" {
 			c.complain(errors.New(strings.TrimSpace(e.ErrorCode + " " + e.ErrorMessage)))
 		}
-		if e.Content == nil || !e.Partial && streamed {
-			continue // the whole was printed in pieces
+		if e.Content == nil {
+			continue
 		}
-		streamed = e.Partial
 		for _, part := range e.Content.Parts {
-			if part != nil && !part.Thought {
+			switch {
+			case part == nil || part.Thought:
+			case part.FunctionCall != nil && !e.Partial:
+				c.called(part.FunctionCall, &atStart)
+			case part.Text != "" && (e.Partial || !streamed): // else it was printed in pieces
 				fmt.Fprint(c.out, plain(part.Text))
+				atStart = strings.HasSuffix(part.Text, "\n")
 			}
 		}
+		streamed = e.Partial
 	}
 	if !c.json {
 		fmt.Fprintln(c.out)
 	}
+}
+
+// called tells of a tool that is called, on a line of its own.
+func (c *chat) called(call *genai.FunctionCall, atStart *bool) {
+	if !*atStart || c.prompted {
+		fmt.Fprintln(c.out)
+	}
+	args, err := json.Marshal(call.Args)
+	if err != nil {
+		args = []byte("?")
+	}
+	text := short(fmt.Sprintf("[%s %s]", call.Name, args), c.look.width)
+	fmt.Fprintln(c.out, c.look.look(dim, text))
+	*atStart = true
 }
 
 // print prints a value as a line of JSON, or for people.
@@ -327,17 +400,21 @@ func (c *chat) complain(err error) {
 
 func (c *chat) command(ctx context.Context, text string) {
 	var err error
-	switch text {
+	name, words, _ := strings.Cut(text, " ")
+	switch name {
 	case "/context":
 		err = c.context(ctx)
 	case "/compact":
 		err = c.compact(ctx)
 	case "/undo":
 		err = c.undo(ctx)
+	case "/recall":
+		err = c.recall(ctx, words)
 	case "/help":
-		fmt.Fprint(c.out, "/context  how large the prompt is\n/compact  summarize now\n/undo     take the newest summary back\n/quit     end\n")
+		fmt.Fprint(c.out, "/context       how large the prompt is\n/compact       summarize now\n/undo          take the newest summary back\n"+
+			"/recall WORDS  find what was summarized\n/quit          end\n")
 	default:
-		err = fmt.Errorf("there is no %s; /help tells what there is", text)
+		err = fmt.Errorf("there is no %s; /help tells what there is", name)
 	}
 	if err != nil && ctx.Err() == nil {
 		c.complain(err)
@@ -355,6 +432,17 @@ func (c *chat) context(ctx context.Context) error {
 	}
 	p := reader{agent: "assistant"}.prompt(events, true)
 	return c.print(p, func(s *screen) { s.tell("%s", p.totals()) })
+}
+
+func (c *chat) recall(ctx context.Context, words string) error {
+	if strings.TrimSpace(words) == "" {
+		return errors.New("/recall needs words to look for")
+	}
+	found, err := recalled(ctx, c.service, c.key, recall.Request{Arguments: recall.Arguments{Query: words}})
+	if err != nil {
+		return err
+	}
+	return c.print(found, func(s *screen) { found.print(s, c.db) })
 }
 
 // compact and undo first wait for a summary that is under way.

@@ -16,7 +16,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"recap": main})
+	testscript.Main(m, map[string]func(){"recap": main, "notes-server": notesServer})
 }
 
 // TestScripts runs the sessions of testdata/script. Each starts with orders.json,

@@ -85,7 +85,7 @@ sessions and what a model is sent of it, and compacts it.`,
 			root.AddCommand(command)
 		}
 	}
-	group("see", newSessions(), newShow(), newContext(), newDiff(), newExport(), newServe())
+	group("see", newSessions(), newShow(), newContext(), newDiff(), newRecall(), newExport(), newServe())
 	group("change", newCompact(), newUndo(), newImport())
 	group("try", newChat(), newReplay())
 	root.InitDefaultCompletionCmd()

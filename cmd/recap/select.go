@@ -78,28 +78,38 @@ func (sel *selection) find(ctx context.Context, mode access) (*db, session.Sessi
 }
 
 func (sel *selection) read(ctx context.Context, d *db) (session.Session, error) {
-	names, err := sel.matching(ctx, d)
+	name, err := sel.name(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	switch len(names) {
-	case 0:
-		return nil, inputError{fmt.Errorf("%s: no session%s; see recap sessions", d.name, sel.wanted())}
-	case 1:
-	default:
-		if sel.session == "" {
-			return nil, inputError{fmt.Errorf("%s: it has several sessions%s; name one, see recap sessions", d.name, sel.wanted())}
-		}
-		return nil, inputError{fmt.Errorf("%s: there are several sessions %q; say which with --app and --user", d.name, sel.session)}
-	}
-	got, err := d.service.Get(ctx, &session.GetRequest{AppName: names[0].AppName, UserID: names[0].UserID, SessionID: names[0].ID})
+	got, err := d.service.Get(ctx, &session.GetRequest{AppName: name.AppName, UserID: name.UserID, SessionID: name.ID})
 	if errors.Is(err, session.ErrNotFound) {
-		return nil, inputError{fmt.Errorf("%s: no session%s; see recap sessions", d.name, sel.wanted())}
+		return nil, sel.missing(d)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d.name, err)
 	}
 	return got.Session, nil
+}
+
+// name is the key of the one session that was asked for.
+func (sel *selection) name(ctx context.Context, d *db) (sessionName, error) {
+	names, err := sel.matching(ctx, d)
+	switch {
+	case err != nil:
+		return sessionName{}, err
+	case len(names) == 0:
+		return sessionName{}, sel.missing(d)
+	case len(names) == 1:
+		return names[0], nil
+	case sel.session == "":
+		return sessionName{}, inputError{fmt.Errorf("%s: it has several sessions%s; name one, see recap sessions", d.name, sel.wanted())}
+	}
+	return sessionName{}, inputError{fmt.Errorf("%s: there are several sessions %q; say which with --app and --user", d.name, sel.session)}
+}
+
+func (sel *selection) missing(d *db) error {
+	return inputError{fmt.Errorf("%s: no session%s; see recap sessions", d.name, sel.wanted())}
 }
 
 // wanted is what was asked for, for messages.
