@@ -147,7 +147,10 @@ func admin(tb testing.TB, driver, dsn, now, atTheEnd string) {
 func PostgresWith(dsn, name, value string) string {
 	switch {
 	case !strings.Contains(dsn, "://"):
-		return dsn + " " + name + "='" + value + "'"
+		if strings.ContainsAny(value, " ,") { // else not quoted: GORM takes a quote for a part of a zone
+			value = "'" + value + "'"
+		}
+		return dsn + " " + name + "=" + value
 	case strings.Contains(dsn, "?"):
 		return dsn + "&" + name + "=" + value
 	}
