@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -25,6 +26,7 @@ const tokenVariable = "RECAP_TOKEN"
 type serveOptions struct {
 	db, addr, token string
 	hosts           []string
+	json            bool
 }
 
 func newServe() *cobra.Command {
@@ -61,6 +63,7 @@ it. ` + tokenVariable + ` sets it as well, and keeps it out of the list of proce
 	flags.StringVar(&o.addr, "addr", "127.0.0.1:8088", "`address` to listen on; with port 0, any free one")
 	flags.StringVar(&o.token, "token", "", "`secret` that every request needs (default: that of "+tokenVariable+")")
 	flags.StringSliceVar(&o.hosts, "host", nil, "another `name` by which this machine may be addressed, without port")
+	flags.BoolVar(&o.json, "json", false, "print where the pages are as one line of JSON")
 	return cmd
 }
 
@@ -86,8 +89,19 @@ func (o *serveOptions) run(ctx context.Context, stdout, stderr io.Writer) (err e
 	if err != nil {
 		return inputError{fmt.Errorf("--addr %s: %w", o.addr, err)}
 	}
-	fmt.Fprintf(stdout, "%s is shown at %s\n", d.name, o.url(listener.Addr()))
+	if err := o.tell(stdout, d.name, o.url(listener.Addr())); err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	return serveUntil(ctx, listener, handler, logger)
+}
+
+// tell says where the pages are.
+func (o *serveOptions) tell(stdout io.Writer, db, url string) error {
+	if o.json {
+		return json.NewEncoder(stdout).Encode(map[string]string{"database": db, "url": url})
+	}
+	_, err := fmt.Fprintf(stdout, "%s is shown at %s\n", db, url)
+	return err
 }
 
 // address is where to listen. What others can reach needs a token.

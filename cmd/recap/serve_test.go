@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -27,6 +28,7 @@ func TestServe(t *testing.T) {
 		want  int
 	}{
 		"open to this machine": {"", []string{"--addr", "127.0.0.1:0"}, http.StatusOK},
+		"for programs":         {"", []string{"--addr", "127.0.0.1:0", "--json"}, http.StatusOK},
 		"with a token":         {"s3cret", []string{"--addr", "127.0.0.1:0"}, http.StatusUnauthorized},
 		"open to others":       {"s3cret", []string{"--addr", "0.0.0.0:0"}, http.StatusUnauthorized},
 	} {
@@ -43,6 +45,10 @@ func TestServe(t *testing.T) {
 			}()
 			line, _ := bufio.NewReader(out).ReadString('\n')
 			_, base, _ := strings.Cut(strings.TrimSpace(line), " is shown at ")
+			var told struct{ Database, URL string }
+			if json.Unmarshal([]byte(line), &told) == nil && told.Database == db {
+				base = told.URL
+			}
 			if base != "" {
 				if code, _ := request(t, base, ""); code != test.want {
 					t.Errorf("status %d", code)
