@@ -244,7 +244,13 @@ func (d *db) connect(kind, dsn string, mode access) (err error) {
 	if err := d.checkTables(mode); err != nil {
 		return err
 	}
-	if d.service, err = database.NewSessionService(dialector(dsn), quiet); err != nil {
+	tables := dialector(dsn)
+	if kind == "sqlite" && mode == reading {
+		if tables, err = d.withLaterColumns(dsn); err != nil {
+			return err
+		}
+	}
+	if d.service, err = database.NewSessionService(tables, quiet); err != nil {
 		return err
 	}
 	if mode == creating {

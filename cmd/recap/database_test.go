@@ -147,15 +147,17 @@ func TestADKGo(t *testing.T) {
 				t.Fatal(err)
 			}
 			recap(t, "sessions", path)
+			for _, command := range []string{"show", "context", "export"} {
+				recap(t, command, path, "--user", "ada")
+			}
+			recap(t, "compact", "--dry-run", path, "--user", "ada")
 			if version == "v1.6" {
-				var stderr bytes.Buffer
-				status := run(t.Context(), []string{"show", path, "--user", "ada"}, io.Discard, &stderr)
-				if status == 0 || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "the database is of adk-go v1") {
-					t.Errorf("show: exit status %d: %s", status, stderr.String())
-				}
-			} else {
-				for _, command := range []string{"show", "context", "export"} {
-					recap(t, command, path, "--user", "ada")
+				for _, command := range []string{"compact", "undo"} {
+					var stderr bytes.Buffer
+					status := run(t.Context(), []string{command, path, "--user", "ada"}, io.Discard, &stderr)
+					if status == 0 || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "the database is of adk-go v1") {
+						t.Errorf("%s: exit status %d: %s", command, status, stderr.String())
+					}
 				}
 			}
 			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, data) {
