@@ -1,5 +1,6 @@
-// Package platform is where Recap takes the time and new IDs from, so that a
-// test, or a runtime that replays executions, can decide both.
+// Package platform is where Recap takes the time and new IDs from, and what runs
+// tools that are called together, so that a test, or a runtime that replays
+// executions, can decide all of it.
 //
 //	ctx = platform.WithTimeProvider(ctx, func() time.Time { return fixed })
 //	ctx = platform.WithUUIDProvider(ctx, func() string { return "id-1" })
@@ -10,6 +11,7 @@ package platform
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,9 +23,15 @@ type TimeProvider func() time.Time
 // UUIDProvider returns a new unique ID. It may be called from many goroutines.
 type UUIDProvider func() string
 
+// TaskRunner runs tasks, in any order or at the same time, each with ctx or a
+// context made of it, and returns when all have ended. It may be called from
+// many goroutines.
+type TaskRunner func(ctx context.Context, tasks []func(context.Context))
+
 type (
 	timeKey struct{}
 	uuidKey struct{}
+	taskKey struct{}
 )
 
 // WithTimeProvider returns a context whose Now is provider.
@@ -50,4 +58,23 @@ func NewUUID(ctx context.Context) string {
 		return provider()
 	}
 	return uuid.NewString()
+}
+
+// WithTaskRunner returns a context whose RunTasks is runner.
+func WithTaskRunner(ctx context.Context, runner TaskRunner) context.Context {
+	return context.WithValue(ctx, taskKey{}, runner)
+}
+
+// RunTasks runs tasks as ctx has it, and returns when all have ended. Without a
+// TaskRunner each has a goroutine.
+func RunTasks(ctx context.Context, tasks []func(context.Context)) {
+	if runner, ok := ctx.Value(taskKey{}).(TaskRunner); ok && runner != nil {
+		runner(ctx, tasks)
+		return
+	}
+	var running sync.WaitGroup
+	for _, task := range tasks {
+		running.Go(func() { task(ctx) })
+	}
+	running.Wait()
 }

@@ -55,6 +55,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"google.golang.org/genai"
 
@@ -139,8 +140,12 @@ type Config struct {
 	// ends the run with ErrInvalidOutput.
 	OutputSchema *genai.Schema
 
-	Tools                []tool.Tool
-	Toolsets             []tool.Toolset
+	Tools    []tool.Tool
+	Toolsets []tool.Toolset
+	// ToolTimeout ends the context of a tool that takes longer, and the model
+	// is told so. A tool that does not heed its context is waited for. Zero is
+	// no bound but that of the run.
+	ToolTimeout          time.Duration
 	BeforeToolCallbacks  []BeforeToolCallback
 	AfterToolCallbacks   []AfterToolCallback
 	OnToolErrorCallbacks []OnToolErrorCallback

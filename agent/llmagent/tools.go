@@ -1,6 +1,7 @@
 package llmagent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -8,7 +9,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 
 	"google.golang.org/genai"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/recap-adk/recap/internal/clone"
 	"github.com/recap-adk/recap/internal/recall"
 	"github.com/recap-adk/recap/model"
+	"github.com/recap-adk/recap/platform"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool"
 	"github.com/recap-adk/recap/tool/toolconfirmation"
@@ -75,16 +76,16 @@ func (f *flow) runTools(ctx agent.InvocationContext, calls []*genai.FunctionCall
 	}
 	results := make([]map[string]any, len(calls))
 	actions := make([]session.EventActions, len(calls))
-	var wg sync.WaitGroup
+	tasks := make([]func(context.Context), len(calls))
 	for i, call := range calls {
-		wg.Go(func() {
-			// Stays if the tool ends its goroutine instead of returning.
-			results[i] = failure(fmt.Errorf("tool %q did not return", call.Name))
-			toolContext := agent.NewToolContext(ctx, call.ID, &actions[i], confirmed[call.ID])
+		// Stays if the tool ends its goroutine instead of returning.
+		results[i] = failure(fmt.Errorf("tool %q did not return", call.Name))
+		tasks[i] = func(task context.Context) {
+			toolContext := agent.NewToolContext(ctx.WithContext(task), call.ID, &actions[i], confirmed[call.ID])
 			results[i] = f.runTool(toolContext, call, tools)
-		})
+		}
 	}
-	wg.Wait()
+	platform.RunTasks(ctx, tasks)
 
 	answer := f.newEvent(ctx)
 	answer.Content = &genai.Content{Role: genai.RoleUser}
@@ -158,7 +159,7 @@ func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any)
 		}
 	}
 	if result == nil && err == nil {
-		result, err = runGuarded(ctx, t, args)
+		result, err = f.runInTime(ctx, t, args)
 	}
 	if err != nil {
 		for _, callback := range callbacks(ctx, plugin.OnToolErrorCallback, f.cfg.OnToolErrorCallbacks) {
@@ -172,6 +173,20 @@ func (f *flow) callTool(ctx agent.Context, t tool.Function, args map[string]any)
 		if replaced, callbackErr := callback(ctx, t, args, result, err); replaced != nil || callbackErr != nil {
 			return replaced, callbackErr
 		}
+	}
+	return result, err
+}
+
+// runInTime runs a tool and ends its context when its time is over.
+func (f *flow) runInTime(ctx agent.Context, t tool.Function, args map[string]any) (map[string]any, error) {
+	if f.cfg.ToolTimeout <= 0 {
+		return runGuarded(ctx, t, args)
+	}
+	inTime, cancel := ctx.WithAgentTimeout(f.cfg.ToolTimeout)
+	defer cancel()
+	result, err := runGuarded(inTime, t, args)
+	if err != nil && inTime.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("tool %q was stopped after %v: %w", t.Name(), f.cfg.ToolTimeout, err)
 	}
 	return result, err
 }

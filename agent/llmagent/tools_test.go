@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/genai"
@@ -17,6 +19,7 @@ import (
 	"github.com/recap-adk/recap/agent/llmagent"
 	"github.com/recap-adk/recap/model"
 	"github.com/recap-adk/recap/model/modeltest"
+	"github.com/recap-adk/recap/platform"
 	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/tool"
 	"github.com/recap-adk/recap/tool/toolconfirmation"
@@ -321,6 +324,65 @@ func TestCancelledInATool(t *testing.T) {
 		t.Errorf("the model is sent calls without an answer: %v", open)
 	}
 }
+
+// TestToolTimeout: a tool that hangs is an answer that the model can act on, and
+// what the tool did before is kept. Tools beside it are not touched.
+func TestToolTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := fn{name: "hangs", run: func(ctx agent.Context, _ map[string]any) (map[string]any, error) {
+			if err := ctx.State().Set("asked", true); err != nil {
+				return nil, err
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}}
+		slow := fn{name: "slow", run: func(agent.Context, map[string]any) (map[string]any, error) {
+			time.Sleep(29 * time.Second)
+			return map[string]any{"r": 1}, nil
+		}}
+		llm := modeltest.NewScript(calls("hangs", "slow"), modeltest.Text("I see"))
+		got, stored, err := play(t, llmagent.Config{Model: llm, Tools: []tool.Tool{hangs, slow}, ToolTimeout: 30 * time.Second}, agent.RunConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		expect(t, "events", got, "call hangs | call slow",
+			`hangs=map[error:tool "hangs" was stopped after 30s: context deadline exceeded] | slow=map[r:1]`, "I see")
+		if asked, err := stored.State().Get("asked"); asked != true || err != nil {
+			t.Errorf("state: %v, %v", asked, err)
+		}
+	})
+}
+
+// TestTaskRunner: what runs tools that are called together can be injected.
+func TestTaskRunner(t *testing.T) {
+	ran := 0
+	ctx := platform.WithTaskRunner(t.Context(), func(ctx context.Context, tasks []func(context.Context)) {
+		ran += len(tasks)
+		for _, task := range slices.Backward(tasks) {
+			task(context.WithValue(ctx, taskKey{}, true))
+		}
+	})
+	var order []string
+	notes := func(name string) fn {
+		return fn{name: name, run: func(ctx agent.Context, _ map[string]any) (map[string]any, error) {
+			order = append(order, fmt.Sprint(name, ctx.Value(taskKey{})))
+			return map[string]any{}, nil
+		}}
+	}
+	llm := modeltest.NewScript(calls("a", "b"), modeltest.Text("done"))
+	r, service := newRunner(t, llmagent.Config{Name: "agent", Model: llm, Tools: []tool.Tool{notes("a"), notes("b")}})
+	for _, err := range r.Run(ctx, "ada", "s1", question(), agent.RunConfig{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ran != 2 || fmt.Sprint(order) != "[btrue atrue]" {
+		t.Errorf("%d tasks, %v", ran, order)
+	}
+	expect(t, "stored", log(load(t, service)), "the question", "call a | call b", "a=map[] | b=map[]", "done")
+}
+
+type taskKey struct{}
 
 // TestCancelledAfterTheAnswer: there is nothing left that could fail.
 func TestCancelledAfterTheAnswer(t *testing.T) {

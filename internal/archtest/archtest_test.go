@@ -111,6 +111,10 @@ var importRules = []struct {
 		why: "a program that is launched chooses its model and its store; it links no others",
 	},
 	{
+		of: "./...", never: []string{"google.golang.org/grpc/..."},
+		why: "genai's sign-in to Google Cloud brings it; nothing here speaks it",
+	},
+	{
 		of: "./...", but: []string{"./cmd/...", "./examples/..."},
 		never: []string{"./cmd/...", "./examples/..."},
 		why:   "programs are not libraries",
