@@ -41,3 +41,12 @@ user: Who am I?`
 		t.Error(err)
 	}
 }
+
+// TestRefused: an answer that the service refuses has no content.
+func TestRefused(t *testing.T) {
+	script.Gemini(t, script.Refuse("PROHIBITED_CONTENT"), script.Say("Hello."))
+	t.Chdir(t.TempDir())
+	if got, want := script.Run(t, main, "something bad\nHello\n"), "the prompt was blocked\nHello.\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+}

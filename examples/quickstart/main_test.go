@@ -8,13 +8,14 @@ import (
 )
 
 func TestQuickstart(t *testing.T) {
-	model := script.Gemini(t, script.Say("At nine ", "in the morning."), script.Say("At six."))
+	model := script.Gemini(t, script.Say("At nine ", "in the morning."), script.Say("At six."), script.Refuse("PROHIBITED_CONTENT"))
 	const want = `Talking to guide in session s1. /quit or Ctrl-D ends it.
 > guide: At nine in the morning.
 > guide: At six.
+> error: PROHIBITED_CONTENT: the prompt was blocked
 > 
 `
-	got := script.Run(t, main, "When does the museum open?\nAnd close?\n", "-session", "s1")
+	got := script.Run(t, main, "When does the museum open?\nAnd close?\nSomething bad\n", "-session", "s1")
 	if got != want {
 		t.Errorf("printed\n%s\nwant\n%s", got, want)
 	}

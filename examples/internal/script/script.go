@@ -29,8 +29,9 @@ import (
 
 // Answer is what the model says when it is asked once.
 type Answer struct {
-	parts []*genai.Part
-	when  string
+	parts   []*genai.Part
+	refused genai.BlockedReason
+	when    string
 }
 
 // Say is an answer in words. Where a stream is asked for it comes in these
@@ -52,6 +53,12 @@ func Call(name string, args map[string]any) Answer {
 func (a Answer) And(b Answer) Answer {
 	a.parts = append(slices.Clip(a.parts), b.parts...)
 	return a
+}
+
+// Refuse is what the service sends in place of an answer to a prompt that it
+// refuses, such as for the reason "PROHIBITED_CONTENT".
+func Refuse(reason genai.BlockedReason) Answer {
+	return Answer{refused: reason}
 }
 
 // When keeps the answer for a request whose instruction or conversation holds
@@ -124,27 +131,26 @@ func (m *Model) Sent(i int) Request {
 func (m *Model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request, err := read(r.Body)
 	if err != nil {
-		refuse(w, err.Error())
+		fail(w, err.Error())
 		return
 	}
 	answer, ok := m.take(request)
 	if !ok {
-		refuse(w, "the script has no answer to:\n"+request.Conversation)
+		fail(w, "the script has no answer to:\n"+request.Conversation)
 		return
 	}
-	usage := &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: int32(request.Tokens())}
 	if !strings.HasSuffix(r.URL.Path, ":streamGenerateContent") {
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, response(answer.whole(), genai.FinishReasonStop, usage))
+		fmt.Fprint(w, marshal(answer.response(answer.whole(), true, request)))
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	for i, part := range answer.parts {
-		var finish genai.FinishReason
-		if i == len(answer.parts)-1 {
-			finish = genai.FinishReasonStop
-		}
-		fmt.Fprintf(w, "data: %s\n\n", response([]*genai.Part{part}, finish, usage))
+	pieces := slices.Collect(slices.Chunk(answer.parts, 1))
+	if len(pieces) == 0 {
+		pieces = append(pieces, nil) // a refusal has none
+	}
+	for i, piece := range pieces {
+		fmt.Fprintf(w, "data: %s\n\n", marshal(answer.response(piece, i == len(pieces)-1, request)))
 	}
 }
 
@@ -177,14 +183,24 @@ func (a Answer) whole() []*genai.Part {
 	return parts
 }
 
-func response(parts []*genai.Part, finish genai.FinishReason, usage *genai.GenerateContentResponseUsageMetadata) string {
-	return marshal(genai.GenerateContentResponse{
-		Candidates:    []*genai.Candidate{{Content: &genai.Content{Role: genai.RoleModel, Parts: parts}, FinishReason: finish}},
-		UsageMetadata: usage,
-	})
+// response is a piece of the answer, the last one or not.
+func (a Answer) response(parts []*genai.Part, last bool, request Request) genai.GenerateContentResponse {
+	response := genai.GenerateContentResponse{
+		UsageMetadata: &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: int32(request.Tokens())},
+	}
+	if a.refused != "" {
+		response.PromptFeedback = &genai.GenerateContentResponsePromptFeedback{BlockReason: a.refused}
+		return response
+	}
+	candidate := &genai.Candidate{Content: &genai.Content{Role: genai.RoleModel, Parts: parts}}
+	if last {
+		candidate.FinishReason = genai.FinishReasonStop
+	}
+	response.Candidates = []*genai.Candidate{candidate}
+	return response
 }
 
-func refuse(w http.ResponseWriter, message string) {
+func fail(w http.ResponseWriter, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusBadRequest)
 	fmt.Fprint(w, marshal(map[string]any{"error": map[string]any{"code": http.StatusBadRequest, "message": message}}))
@@ -237,6 +253,9 @@ func line(role string, part *genai.Part) string {
 }
 
 func answerText(a Answer) string {
+	if a.refused != "" {
+		return "refused: " + string(a.refused)
+	}
 	var lines []string
 	for _, part := range a.whole() {
 		lines = append(lines, line("model", part))
