@@ -63,7 +63,7 @@ func main() {
 	r, err := runner.New(runner.Config{
 		AppName: "minutes", Agent: clerk, SessionService: session.InMemoryService(), AutoCreateSession: true,
 		CompactionConfig: &compaction.Config{
-			CompactionInterval: 2,
+			CompactionInterval: 2, // no OverlapSize: decisions would be listed twice
 			Summarizer:         compaction.Fallback(decisions{}, compaction.ExtractiveSummarizer{}),
 			OnOutcome:          report,
 			Blocking:           true, // so that this terminal shows it in order
