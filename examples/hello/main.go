@@ -19,6 +19,7 @@ import (
 	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/model/gemini"
 	"github.com/recap-adk/recap/runner"
+	"github.com/recap-adk/recap/session"
 	"github.com/recap-adk/recap/session/database"
 )
 
@@ -44,9 +45,20 @@ func main() {
 		message := genai.NewContentFromText(in.Text(), genai.RoleUser)
 		for event, err := range r.Run(ctx, "user-1", "session-1", message, agent.RunConfig{}) {
 			check(err)
-			fmt.Println(event.Content.Parts[0].Text)
+			fmt.Println(text(event))
 		}
 	}
+}
+
+// text is what an event says, or why the model said nothing.
+func text(event *session.Event) string {
+	said := event.ErrorMessage
+	if event.Content != nil {
+		for _, part := range event.Content.Parts {
+			said += part.Text
+		}
+	}
+	return said
 }
 
 func check(err error) {

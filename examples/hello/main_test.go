@@ -1,13 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/recap-adk/recap/examples/internal/script"
 )
 
 // TestReadme: the program in the README is this one.
@@ -27,52 +25,28 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestHello runs the program against a local server that speaks Gemini's
-// protocol.
 func TestHello(t *testing.T) {
-	calls := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		calls++
-		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"candidates":[{"content":{"role":"model","parts":[{"text":"answer %d"}]},"finishReason":"STOP"}]}`, calls)
-	}))
-	defer server.Close()
-	t.Setenv("GOOGLE_GEMINI_BASE_URL", server.URL)
-	t.Setenv("GOOGLE_API_KEY", "none")
-	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "")
+	model := script.Gemini(t, script.Say("Hello, Ada."), script.Say("Ada."))
 	t.Chdir(t.TempDir())
-	if got := play(t, "hello\nhow are you?\n"); got != "answer 1\nanswer 2\n" {
-		t.Errorf("printed %q", got)
+	if got, want := script.Run(t, main, "My name is Ada.\nWho am I?\n"), "Hello, Ada.\nAda.\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
+	}
+	const want = `user: My name is Ada.
+model: Hello, Ada.
+user: Who am I?`
+	if got := model.Sent(1).Conversation; got != want {
+		t.Errorf("the model was sent\n%s\nwant\n%s", got, want)
 	}
 	if _, err := os.Stat("chat.db"); err != nil {
 		t.Error(err)
 	}
 }
 
-// play runs main with an input and returns what it printed.
-func play(t *testing.T, input string) string {
-	t.Helper()
-	stdin, stdout := os.Stdin, os.Stdout
-	defer func() { os.Stdin, os.Stdout = stdin, stdout }()
-	in, err := os.CreateTemp(t.TempDir(), "in")
-	if err != nil {
-		t.Fatal(err)
+// TestRefused: an answer that the service refuses has no content.
+func TestRefused(t *testing.T) {
+	script.Gemini(t, script.Refuse("PROHIBITED_CONTENT"), script.Say("Hello."))
+	t.Chdir(t.TempDir())
+	if got, want := script.Run(t, main, "something bad\nHello\n"), "the prompt was blocked\nHello.\n"; got != want {
+		t.Errorf("printed %q, want %q", got, want)
 	}
-	out, err := os.CreateTemp(t.TempDir(), "out")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := in.WriteString(input); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := in.Seek(0, io.SeekStart); err != nil {
-		t.Fatal(err)
-	}
-	os.Stdin, os.Stdout = in, out
-	main()
-	printed, err := os.ReadFile(out.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(printed)
 }
