@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -201,23 +200,13 @@ func compare(raw, compacted *replay.Played) *report.Result {
 		r.PromptTokensAtEnd = pair
 		waits = append(waits, turn.Compacting)
 	}
-	slices.Sort(waits)
-	r.TurnCompactionMS = report.Percentiles{P50: percentile(waits, 50), P99: percentile(waits, 99)}
+	r.TurnCompactionMS = report.PercentilesOf(waits)
 	for _, o := range compacted.Outcomes {
 		if o.Usage != nil {
 			r.SummarizerTokens += int(o.Usage.TotalTokenCount)
 		}
 	}
 	return r
-}
-
-// percentile is of sorted durations, in milliseconds.
-func percentile(sorted []time.Duration, p int) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	rank := (len(sorted)*p + 99) / 100
-	return float64(sorted[max(rank, 1)-1].Microseconds()) / 1000
 }
 
 // notesOf are lines about compactions that stored nothing, or not what the

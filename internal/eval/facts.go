@@ -11,7 +11,7 @@ import (
 	"github.com/recap-adk/recap/internal/conversation"
 )
 
-// Kinds are the kinds of planted facts.
+// Kinds are those of planted facts.
 var Kinds = []string{"number", "id", "date", "amount", "path", "handle", "name", "preference"}
 
 // Fact is something that is said once in a conversation.
@@ -22,8 +22,9 @@ type Fact struct {
 	Turn int
 	// Value is what is to be remembered. It stands in the conversation once.
 	Value string
-	// Question asks for it, and does not contain it.
-	Question string
+	// Question asks for it, and Query is what a model would look up for it: what
+	// the question is about. Neither contains the value.
+	Question, Query string
 }
 
 // Plan says what conversation Plant makes.
@@ -35,8 +36,8 @@ type Plan struct {
 	UserOnly bool
 }
 
-// MaxFacts is how many facts a conversation can have: there are no more kinds of
-// preferences.
+// MaxFacts is how many facts a conversation can have: there are no more
+// preferences than that.
 var MaxFacts = len(Kinds) * len(preferences)
 
 func (p Plan) check() error {
@@ -107,7 +108,7 @@ func (g *generator) fact(kind string, userOnly bool) (Fact, conversation.Turn) {
 		p := preferences[g.preferences[0]]
 		g.preferences = g.preferences[1:]
 		value := pick(g, p.values)
-		f := Fact{Kind: kind, Source: "user", Value: value, Question: fmt.Sprintf(pick(g, preferenceQuestions), p.topic)}
+		f := Fact{Kind: kind, Source: "user", Value: value, Query: p.topic, Question: fmt.Sprintf(pick(g, preferenceQuestions), p.topic)}
 		return f, g.stated(fmt.Sprintf(pick(g, preferenceStatements), p.topic, value))
 	}
 	var thing, owner string
@@ -116,7 +117,7 @@ func (g *generator) fact(kind string, userOnly bool) (Fact, conversation.Turn) {
 		return thing + " of " + owner
 	})
 	what := "the " + thing + " of " + owner
-	f := Fact{Kind: kind, Value: g.once(func() string { return g.value(kind) })}
+	f := Fact{Kind: kind, Query: thing + " of " + owner, Value: g.once(func() string { return g.value(kind) })}
 	f.Question = fmt.Sprintf(pick(g, questions), what)
 	shown := f.Value
 	if kind == "name" {

@@ -64,10 +64,8 @@ func viewOf(ctx context.Context, end *replay.End) (*view, error) {
 	return &view{end, normal(b.String())}, nil
 }
 
-// firstResults is how many results of a recall count.
-const firstResults = 5
-
-// find looks for texts, in the prompt and then among the results for a query.
+// find looks for texts, in the prompt and then in what one call of the recall
+// tool answers to a query.
 func (v *view) find(ctx context.Context, query string, values ...string) (Kept, error) {
 	k := Kept{Total: len(values)}
 	var missing []string
@@ -87,7 +85,7 @@ func (v *view) find(ctx context.Context, query string, values ...string) (Kept, 
 		return k, fmt.Errorf("recall %q: %w", query, err)
 	}
 	var found []string
-	for _, e := range result.Events[:min(len(result.Events), firstResults)] {
+	for _, e := range result.Events {
 		found = append(found, normal(e.Text))
 	}
 	for _, value := range missing {

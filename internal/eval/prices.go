@@ -70,3 +70,7 @@ func (p Price) Cost(s Spent) float64 {
 	}
 	return (float64(s.Input-s.Cached)*p.Input + float64(s.Cached)*cached + float64(s.Output)*p.Output) / 1e6
 }
+
+func (s Spent) plus(other Spent) Spent {
+	return Spent{s.Input + other.Input, s.Cached + other.Cached, s.Output + other.Output}
+}

@@ -13,7 +13,7 @@ import (
 	"github.com/recap-adk/recap/session"
 )
 
-// Strategies are the ways of keeping a prompt short that are compared:
+// Strategies are the ways to keep a prompt short that are compared:
 //
 //	none     everything is sent
 //	last-n   the last invocations are sent, the rest is forgotten
@@ -37,6 +37,9 @@ func CheckStrategies(names []string) error {
 	return nil
 }
 
+// usualWindow is the size of a window where none is given.
+const usualWindow = 128_000
+
 // limits are the sizes, in tokens unless they say otherwise, that follow from a
 // model's window.
 type limits struct {
@@ -48,6 +51,9 @@ type limits struct {
 }
 
 func limitsOf(window int) limits {
+	if window == 0 {
+		window = usualWindow
+	}
 	return limits{
 		threshold: window * 6 / 10,
 		retention: max(2, min(window/512, 10)),
@@ -58,11 +64,11 @@ func limitsOf(window int) limits {
 }
 
 // configure sets what a strategy is about.
-func configure(name string, o Options, opts *replay.Options) {
+func configure(name string, o Options, summarizer compaction.Summarizer, opts *replay.Options) {
 	l := limitsOf(o.Window)
 	opts.Service = session.InMemoryService()
 	opts.Compaction = compaction.DefaultConfig()
-	opts.Compaction.Summarizer = o.Summarizer
+	opts.Compaction.Summarizer = summarizer
 	opts.Compaction.Timeout = o.Timeout
 	switch name {
 	case "none":
@@ -71,14 +77,14 @@ func configure(name string, o Options, opts *replay.Options) {
 		opts.Compaction = nil
 		opts.Shorten = func(contents []*genai.Content) []*genai.Content { return lastInvocations(contents, o.Last) }
 	case "rolling":
-		rolled := &rolling{Service: opts.Service, summarizer: o.Summarizer}
+		rolled := &rolling{Service: opts.Service, summarizer: summarizer}
 		opts.Service, opts.Compaction.Summarizer = rolled, rolled
 		opts.Compaction.OverlapSize = 0 // it has the summary before
 		opts.FailTooLong = true
 	case "window":
 		opts.Service = &unmerged{Service: opts.Service}
 		// Not one that knows of the overlap: it tells of it twice, as the ADKs'.
-		opts.Compaction.Summarizer = struct{ compaction.Summarizer }{o.Summarizer}
+		opts.Compaction.Summarizer = struct{ compaction.Summarizer }{summarizer}
 		opts.FailTooLong = true
 	default:
 		opts.Compaction.TokenThreshold, opts.Compaction.EventRetentionSize = l.threshold, l.retention

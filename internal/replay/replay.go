@@ -7,8 +7,8 @@
 //	fmt.Println(played.Turns[9].PromptAfter, played.Billed)
 //
 // With a model, the conversation may also be live: the user's messages are the
-// recorded ones, and the model answers them. A turn that fails is noted, and the
-// conversation goes on.
+// recorded ones, and the model answers them. There, and where the prompt exceeds
+// Options.Window, a turn that fails is noted, and the conversation goes on.
 package replay
 
 import (
@@ -63,11 +63,14 @@ type Options struct {
 	Live  bool
 	// MaxOutput bounds the tokens of an answer of Model. 0 is no bound.
 	MaxOutput int
+	// Window is the number of tokens, as Counter counts them, of the largest
+	// prompt that the model takes, recorded or not. 0 is no bound.
+	Window int
 	// FailTooLong makes a turn fail whose prompt the model finds too long;
 	// otherwise compaction has more taken away, and it is sent again.
 	FailTooLong bool
-	// GiveUpAfter ends a live conversation after so many failed turns in a row.
-	// 0 is never.
+	// GiveUpAfter ends a conversation after so many failed turns in a row. 0 is
+	// never.
 	GiveUpAfter int
 
 	// AtEnd, if set, is called after the last turn.
@@ -97,8 +100,9 @@ type Played struct {
 	// ValuesStated is the number of exact values in the user's messages,
 	// ValuesInPrompt how many of them stand in the last prompt.
 	ValuesStated, ValuesInPrompt int
-	// Failures are the turns of a live conversation that failed, and GaveUp says
-	// that it ended with them.
+	// Failures are the turns that failed, in a live conversation or because the
+	// prompt exceeded the window. GaveUp says that the conversation ended with
+	// them.
 	Failures []Failure
 	GaveUp   bool
 }
@@ -107,7 +111,7 @@ type Played struct {
 type Failure struct {
 	// Turn is its number, from 1.
 	Turn int `json:"turn"`
-	// Prompt is the size in tokens of the last prompt that was sent.
+	// Prompt is the size in tokens of the last prompt of it.
 	Prompt int    `json:"prompt_tokens"`
 	Error  string `json:"error"`
 }
@@ -117,8 +121,8 @@ type Turn struct {
 	// PromptAfter is the size in tokens of the prompt that would be sent after
 	// the turn, and after the compaction that follows it.
 	PromptAfter int
-	// Compacting is the time that passed on the turn between its last event
-	// and its end.
+	// Compacting is the time that the user waited for compaction: before a model
+	// call, and between the turn's last event and its end.
 	Compacting time.Duration
 	// Compacted says that the turn was followed by a compaction.
 	Compacted bool
@@ -139,8 +143,8 @@ func Play(ctx context.Context, c *conversation.Conversation, opts Options) (play
 		}
 	}()
 	for i, turn := range c.Turns {
-		if opts.Live && turn.User == nil {
-			continue
+		if turn.User == nil && (opts.Live || p.failed > 0) {
+			continue // it goes on with what the model said
 		}
 		if err := p.play(ctx, i, turn); err != nil {
 			return nil, fmt.Errorf("turn %d: %w", i+1, err)
@@ -172,10 +176,16 @@ type player struct {
 	recorded []tool.Tool
 	runner   *runner.Runner
 	played   Played
-	failed   int // live turns in a row
+	failed   int // turns in a row
 
 	mu       sync.Mutex
-	outcomes []compaction.Outcome
+	outcomes []heard
+}
+
+// heard is an outcome, and when it came.
+type heard struct {
+	compaction.Outcome
+	at time.Time
 }
 
 func newPlayer(ctx context.Context, c *conversation.Conversation, opts Options) (*player, error) {
@@ -185,7 +195,7 @@ func newPlayer(ctx context.Context, c *conversation.Conversation, opts Options) 
 	if opts.Live && opts.Model == nil {
 		return nil, errors.New("a live conversation needs a model")
 	}
-	p := &player{opts: opts, system: c.System, turns: c.Turns, tape: &tape{counter: opts.Counter, failTooLong: opts.FailTooLong}}
+	p := &player{opts: opts, system: c.System, turns: c.Turns, tape: &tape{counter: opts.Counter, window: opts.Window, failTooLong: opts.FailTooLong}}
 	if opts.Live {
 		p.tape.model = opts.Model
 	} else {
@@ -200,7 +210,7 @@ func newPlayer(ctx context.Context, c *conversation.Conversation, opts Options) 
 }
 
 // newRunner runs the conversation's agent with a model on a service.
-func (p *player) newRunner(service session.Service, llm model.LLM, heard func(compaction.Outcome)) (*runner.Runner, error) {
+func (p *player) newRunner(service session.Service, llm model.LLM, hear func(compaction.Outcome)) (*runner.Runner, error) {
 	tools := slices.Clone(p.recorded)
 	if p.opts.Recall {
 		recall, err := recalltool.New(recalltool.Config{SessionService: service, MaxTokens: p.opts.RecallTokens})
@@ -224,7 +234,7 @@ func (p *player) newRunner(service session.Service, llm model.LLM, heard func(co
 	cfg := runner.Config{AppName: p.opts.AppName, Agent: a, SessionService: service}
 	if p.opts.Compaction != nil {
 		compacting := *p.opts.Compaction
-		compacting.OnOutcome = heard
+		compacting.OnOutcome = hear
 		cfg.CompactionConfig = &compacting
 	}
 	return runner.New(cfg)
@@ -242,7 +252,7 @@ func (p *player) shorten(_ agent.Context, req *model.LLMRequest) (*model.LLMResp
 // hear notes what the compactor reports.
 func (p *player) hear(o compaction.Outcome) {
 	p.mu.Lock()
-	p.outcomes = append(p.outcomes, o)
+	p.outcomes = append(p.outcomes, heard{o, time.Now()})
 	p.mu.Unlock()
 	if told := p.opts.Compaction.OnOutcome; told != nil {
 		told(o)
@@ -253,29 +263,30 @@ func (p *player) hear(o compaction.Outcome) {
 // turn before.
 func (p *player) play(ctx context.Context, index int, turn conversation.Turn) error {
 	p.tape.load(turn.Steps)
-	finished, err := p.run(ctx, turn)
+	finished, runErr := p.run(ctx, turn)
+	compacting := time.Since(finished)
 	switch {
-	case err == nil:
+	case runErr == nil:
 		p.failed = 0
-	case !p.opts.Live || ctx.Err() != nil:
-		return err
+	case !p.opts.Live && !p.tape.wasRefused() || ctx.Err() != nil:
+		return runErr
 	default:
 		p.failed++
-		p.played.Failures = append(p.played.Failures, Failure{len(p.played.Turns) + 1, p.tape.last, err.Error()})
+		p.played.Failures = append(p.played.Failures, Failure{len(p.played.Turns) + 1, p.tape.last, runErr.Error()})
 	}
-	compacting := time.Since(finished)
 	if err := p.runner.Flush(ctx); err != nil {
 		return err
 	}
-	if left := p.tape.left(); left > 0 && !p.opts.Live {
+	if left := p.tape.left(); left > 0 && !p.opts.Live && runErr == nil {
 		return fmt.Errorf("%d of %d recorded model replies were not asked for", left, len(turn.Steps))
 	}
 	if turn.User != nil || index == 0 {
 		p.played.Turns = append(p.played.Turns, Turn{})
 	}
 	last := &p.played.Turns[len(p.played.Turns)-1]
-	last.Compacting += compacting
-	last.Compacted = p.collectOutcomes() || last.Compacted
+	applied, before := p.collectOutcomes(finished)
+	last.Compacting += before + compacting
+	last.Compacted = applied || last.Compacted
 	p.played.ModelCalls, p.played.Billed = p.tape.calls, p.tape.billed
 	p.played.Cached, p.played.Output, p.played.Peak = p.tape.cached, p.tape.output, p.tape.peak
 	p.played.Reused = float64(p.tape.reused) / float64(max(p.tape.sent, 1))
@@ -344,16 +355,20 @@ func hasCalls(content *genai.Content) bool {
 }
 
 // collectOutcomes takes over what the compactor reported since, and reports
-// whether a summary was stored.
-func (p *player) collectOutcomes() (applied bool) {
+// whether a summary was stored, and how long the turn had waited for summaries
+// when its last event came.
+func (p *player) collectOutcomes(finished time.Time) (applied bool, waited time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, o := range p.outcomes {
 		applied = applied || o.Kind == compaction.Applied
+		if o.at.Before(finished) { // work in the background begins later
+			waited += o.Duration
+		}
+		p.played.Outcomes = append(p.played.Outcomes, o.Outcome)
 	}
-	p.played.Outcomes = append(p.played.Outcomes, p.outcomes...)
 	p.outcomes = nil
-	return applied
+	return applied, waited
 }
 
 // prompt is what the model would be sent now.

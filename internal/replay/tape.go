@@ -24,6 +24,7 @@ type tape struct {
 	counter *tokens.Counter
 	// model, if set, answers in place of the recording.
 	model       model.LLM
+	window      int
 	failTooLong bool
 
 	mu      sync.Mutex
@@ -34,6 +35,7 @@ type tape struct {
 	cached  int
 	output  int
 	last    int // tokens of the last prompt
+	refused bool
 	peak    int
 	largest int
 	before  []byte                       // the prompt before, in JSON
@@ -45,7 +47,14 @@ type tape struct {
 func (t *tape) load(steps []conversation.Step) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.steps = steps
+	t.steps, t.refused = steps, false
+}
+
+// wasRefused reports whether a prompt was larger than the window since load.
+func (t *tape) wasRefused() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.refused
 }
 
 func (t *tape) left() int {
@@ -69,6 +78,11 @@ func (t *tape) GenerateContent(ctx context.Context, req *model.LLMRequest, strea
 		t.config = req.Config
 		if len(t.steps) == 0 {
 			t.mu.Unlock()
+			return
+		}
+		if err := t.fits(req); err != nil {
+			t.mu.Unlock()
+			yield(nil, err)
 			return
 		}
 		step := t.steps[0]
@@ -96,14 +110,16 @@ func (t *tape) GenerateContent(ctx context.Context, req *model.LLMRequest, strea
 func (t *tape) ask(ctx context.Context, req *model.LLMRequest, stream bool, yield func(*model.LLMResponse, error) bool) {
 	t.mu.Lock()
 	t.config = req.Config
+	if err := t.fits(req); err != nil {
+		t.mu.Unlock()
+		yield(nil, err)
+		return
+	}
 	size, cached := t.measure(req)
 	t.mu.Unlock()
 	for response, err := range t.model.GenerateContent(ctx, req, stream) {
 		if err != nil {
-			if t.failTooLong && errors.Is(err, model.ErrTooLong) {
-				err = errors.New(err.Error())
-			}
-			yield(nil, err)
+			yield(nil, t.tooLong(err))
 			return
 		}
 		if !response.Partial {
@@ -113,6 +129,24 @@ func (t *tape) ask(ctx context.Context, req *model.LLMRequest, stream bool, yiel
 			return
 		}
 	}
+}
+
+// fits reports a prompt that is larger than the window.
+func (t *tape) fits(req *model.LLMRequest) error {
+	size := t.counter.Request(req.Contents, req.Config)
+	if t.window == 0 || size <= t.window {
+		return nil
+	}
+	t.last, t.refused = size, true
+	return t.tooLong(fmt.Errorf("%w: it has %d tokens, the window %d", model.ErrTooLong, size, t.window))
+}
+
+// tooLong is the error in the form in which it is acted on, or is not.
+func (t *tape) tooLong(err error) error {
+	if t.failTooLong && errors.Is(err, model.ErrTooLong) {
+		return errors.New(err.Error())
+	}
+	return err
 }
 
 // bill adds a call by what the model reported, or else by what was counted.

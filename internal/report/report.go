@@ -12,6 +12,11 @@
 // answer; its prompt is the one that would be sent after it.
 package report
 
+import (
+	"slices"
+	"time"
+)
+
 // Result is what a replay found. Its JSON is stable.
 type Result struct {
 	// File and Format are the conversation's.
@@ -58,6 +63,19 @@ type Pair struct {
 type Percentiles struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
+}
+
+// PercentilesOf sorts the times and returns their percentiles.
+func PercentilesOf(times []time.Duration) Percentiles {
+	slices.Sort(times)
+	at := func(p int) float64 {
+		if len(times) == 0 {
+			return 0
+		}
+		rank := (len(times)*p + 99) / 100
+		return float64(times[max(rank, 1)-1].Microseconds()) / 1000
+	}
+	return Percentiles{P50: at(50), P99: at(99)}
 }
 
 // ExactValues counts the exact values (numbers, IDs, dates, ...) that the user
