@@ -49,10 +49,14 @@ type view struct {
 	text string // all that is in the prompt
 }
 
-func viewOf(ctx context.Context, end *replay.End) (*view, error) {
+// viewOf reads the prompt. Nothing is in one that is larger than the window.
+func viewOf(ctx context.Context, end *replay.End, window int) (*view, error) {
 	contents, err := end.Contents(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if window > 0 && end.PromptTokens() > window {
+		return &view{end: end}, nil
 	}
 	var b strings.Builder
 	for _, content := range contents {

@@ -97,7 +97,7 @@ func (s *Score) price(prices *Prices) {
 
 // look looks for what is to be remembered.
 func (s *Score) look(ctx context.Context, c Case, end *replay.End, o Options) error {
-	v, err := viewOf(ctx, end)
+	v, err := viewOf(ctx, end, o.Window)
 	if err != nil {
 		return err
 	}

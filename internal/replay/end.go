@@ -28,6 +28,11 @@ func (e *End) Contents(ctx context.Context) ([]*genai.Content, error) {
 	return e.p.prompt(ctx)
 }
 
+// PromptTokens is the size of that prompt, with the instruction.
+func (e *End) PromptTokens() int {
+	return e.p.played.Turns[len(e.p.played.Turns)-1].PromptAfter
+}
+
 // Recall is what the agent's tool finds. Without Options.Recall the agent has
 // none, and nothing is found.
 func (e *End) Recall(ctx context.Context, query string) (*recall.Result, error) {

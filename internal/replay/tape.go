@@ -91,7 +91,8 @@ func (t *tape) GenerateContent(ctx context.Context, req *model.LLMRequest, strea
 		size, cached := t.measure(req)
 		t.billed += size
 		t.cached += cached
-		t.output += t.counter.Content(step.Content)
+		output := t.counter.Content(step.Content)
+		t.output += output
 		t.results = map[string]map[string]any{}
 		for _, r := range step.Results {
 			t.results[r.CallID] = r.Response
@@ -101,8 +102,20 @@ func (t *tape) GenerateContent(ctx context.Context, req *model.LLMRequest, strea
 			Content:       clone.Of(step.Content),
 			ErrorCode:     step.ErrorCode,
 			ErrorMessage:  step.ErrorMessage,
-			UsageMetadata: step.Usage,
+			UsageMetadata: played(step.Usage, size, output),
 		}, nil)
+	}
+}
+
+// played is what was recorded of tokens, with those of the prompt that was sent:
+// the recorded one was another, and a threshold that read its size would fire at
+// each call.
+func played(recorded *genai.GenerateContentResponseUsageMetadata, prompt, output int) *genai.GenerateContentResponseUsageMetadata {
+	if recorded == nil {
+		return nil
+	}
+	return &genai.GenerateContentResponseUsageMetadata{
+		PromptTokenCount: int32(prompt), CandidatesTokenCount: int32(output), TotalTokenCount: int32(prompt + output),
 	}
 }
 
