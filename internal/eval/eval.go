@@ -116,7 +116,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (o Options) check() error {
+// Check says what is wrong with options.
+func (o Options) Check() error {
 	switch {
 	case o.Live && o.Model == nil:
 		return errors.New("a live conversation needs a model")
@@ -171,7 +172,7 @@ type Raw struct {
 // score says so.
 func Run(ctx context.Context, cases []Case, o Options) (*Report, error) {
 	o = o.withDefaults()
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	report := &Report{Tokenizer: tokens.Name, Window: o.Window, Last: o.Last, Live: o.Live, Summarizer: "extractive"}
