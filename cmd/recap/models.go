@@ -30,7 +30,7 @@ type provider struct {
 var providers = []provider{
 	{"gemini", []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}, "", "gemini-2.5-flash",
 		func(ctx context.Context, name string) (model.LLM, error) { return gemini.NewModel(ctx, name, nil) }},
-	{"openai", []string{"OPENAI_API_KEY"}, ", and the server in OPENAI_BASE_URL", "gpt-5-mini",
+	{"openai", []string{"OPENAI_API_KEY"}, "; a server in OPENAI_BASE_URL", "gpt-5-mini",
 		func(ctx context.Context, name string) (model.LLM, error) {
 			return openaimodel.NewModel(ctx, name, nil)
 		}},

@@ -223,11 +223,11 @@ func wordsAround(text, value string) string {
 	}
 	head, tail := words(before), words(after)
 	around := strings.Join(slices.Concat(head[max(0, len(head)-8):], tail[:min(8, len(tail))]), " ")
-	around = strings.ReplaceAll(around, value, "")
+	around = normal(strings.ReplaceAll(around, value, ""))
 	if !strings.ContainsFunc(around, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
 		return ""
 	}
-	return strings.TrimSpace(around)
+	return around
 }
 
 // f1 is the harmonic mean of precision and recall of the words of an answer, as

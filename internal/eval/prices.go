@@ -38,7 +38,10 @@ func DecodePrices(name string, data []byte) (*Prices, error) {
 		}
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
+	_, more := decoder.Token()
 	switch {
+	case !errors.Is(more, io.EOF):
+		return nil, fmt.Errorf("%s: there is more behind the table", name)
 	case p.Date == "":
 		return nil, fmt.Errorf("%s: no date: prices change", name)
 	case len(p.Models) == 0:

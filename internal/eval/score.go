@@ -51,6 +51,10 @@ type Score struct {
 	Evidence    *Kept           `json:"evidence,omitempty"`
 	ByCategory  map[int]Kept    `json:"evidence_by_category,omitempty"`
 	UnknownTurn int             `json:"evidence_unknown,omitempty"`
+	// FailedQuestions are those that the model gave no answer to, which count as
+	// wrong, and QuestionError why it gave none to the first.
+	FailedQuestions int    `json:"failed_questions,omitempty"`
+	QuestionError   string `json:"question_error,omitempty"`
 	// LostFacts are the questions for the facts that were lost.
 	LostFacts []string `json:"lost_facts,omitempty"`
 }
@@ -139,7 +143,7 @@ func (s *Score) lookForFacts(ctx context.Context, v *view, facts []Fact, o Optio
 			s.LostFacts = append(s.LostFacts, f.Question)
 		}
 		if o.Model != nil {
-			answer, err := ask(ctx, v, f.Question)
+			answer, err := s.ask(ctx, v, f.Question)
 			if err != nil {
 				return err
 			}
@@ -168,7 +172,7 @@ func (s *Score) lookForEvidence(ctx context.Context, v *view, questions []Questi
 		}
 		s.UnknownTurn += q.Unknown
 		if o.Model != nil {
-			answer, err := ask(ctx, v, "Answer with as few words as you can, or with \"not mentioned\" if it was not said: "+q.Question)
+			answer, err := s.ask(ctx, v, "Answer with as few words as you can, or with \"not mentioned\" if it was not said: "+q.Question)
 			if err != nil {
 				return err
 			}
@@ -196,10 +200,13 @@ func (q Question) score(answer string) float64 {
 }
 
 // ask is the model's answer, empty if the turn fails.
-func ask(ctx context.Context, v *view, question string) (string, error) {
+func (s *Score) ask(ctx context.Context, v *view, question string) (string, error) {
 	answer, err := v.end.Ask(ctx, question)
-	if err != nil && ctx.Err() == nil {
-		err = nil
+	if err == nil || ctx.Err() != nil {
+		return answer, ctx.Err()
 	}
-	return answer, err
+	if s.FailedQuestions++; s.FailedQuestions == 1 {
+		s.QuestionError = err.Error()
+	}
+	return "", nil
 }

@@ -289,8 +289,11 @@ func (g group) notes() []string {
 				notes = append(notes, note)
 			}
 			if s.FallbackSummaries+s.FailedSummaries > 0 {
-				notes = append(notes, fmt.Sprintf("%s: an extract stands in for %d of %s, and %d were not stored",
-					name, s.FallbackSummaries, report.Plural(s.Compactions, "summary"), s.FailedSummaries))
+				notes = append(notes, fmt.Sprintf("%s: of %d summaries %d are extracts that stand in; %d more were not fit to be stored",
+					name, s.Compactions, s.FallbackSummaries, s.FailedSummaries))
+			}
+			if s.FailedQuestions > 0 {
+				notes = append(notes, fmt.Sprintf("%s: %s got no answer, the first: %s", name, report.Plural(s.FailedQuestions, "question"), oneLine(s.QuestionError)))
 			}
 			if s.UnknownTurn > 0 && r.Strategy == g.Rows[0].Strategy {
 				notes = append(notes, fmt.Sprintf("%s: %s of evidence name no turn", g.Runs[i].Name, report.Plural(s.UnknownTurn, "piece")))
