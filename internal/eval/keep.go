@@ -214,20 +214,30 @@ func anchorsOf(c *conversation.Conversation, usersOnly bool) []anchor {
 	return anchors
 }
 
+// fewestWords is the number of words around a value below which they do not ask
+// for it: "bash output" stands around thousands.
+const fewestWords = 4
+
 // wordsAround are the eight words before a value and the eight behind it,
-// without the value.
+// without the value; empty if they are too few to ask for it.
 func wordsAround(text, value string) string {
 	before, after, _ := strings.Cut(text, value)
-	words := func(s string) []string {
-		return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"\\{}[](),:;", r) })
-	}
 	head, tail := words(before), words(after)
 	around := strings.Join(slices.Concat(head[max(0, len(head)-8):], tail[:min(8, len(tail))]), " ")
 	around = normal(strings.ReplaceAll(around, value, ""))
-	if !strings.ContainsFunc(around, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) {
+	telling := slices.DeleteFunc(words(around), func(w string) bool { return !tells(w) })
+	if len(telling) < fewestWords || !tells(value) {
 		return ""
 	}
 	return around
+}
+
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"\\{}[](),:;", r) })
+}
+
+func tells(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 // f1 is the harmonic mean of precision and recall of the words of an answer, as

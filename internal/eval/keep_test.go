@@ -55,6 +55,8 @@ func TestAnchors(t *testing.T) {
 	c := &conversation.Conversation{Turns: []conversation.Turn{
 		turn("My order 7741, which is order 7741 still, went to gate B42 at noon."),
 		turn("8812"), // nothing around it
+		turn("output: 9913"),
+		turn("They are apart by \"  \" and nothing else in the file."),
 		{User: genai.NewContentFromText("And?", genai.RoleUser), Steps: []conversation.Step{{
 			Content: genai.NewContentFromText("I look.", genai.RoleModel),
 			Results: []conversation.Result{{Name: "find", Response: map[string]any{"seat": "12A", "row": map[string]any{"price": 99.5}}}},
