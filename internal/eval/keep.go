@@ -218,6 +218,10 @@ func anchorsOf(c *conversation.Conversation, usersOnly bool) []anchor {
 // for it: "bash output" stands around thousands.
 const fewestWords = 4
 
+// shortest is the length in bytes of the shortest anchor: a shorter number stands
+// in the time of day as well.
+const shortest = 3
+
 // wordsAround are the eight words before a value and the eight behind it,
 // without the value; empty if they are too few to ask for it.
 func wordsAround(text, value string) string {
@@ -226,7 +230,7 @@ func wordsAround(text, value string) string {
 	around := strings.Join(slices.Concat(head[max(0, len(head)-8):], tail[:min(8, len(tail))]), " ")
 	around = normal(strings.ReplaceAll(around, value, ""))
 	telling := slices.DeleteFunc(words(around), func(w string) bool { return !tells(w) })
-	if len(telling) < fewestWords || !tells(value) {
+	if len(telling) < fewestWords || !tells(value) || len(value) < shortest {
 		return ""
 	}
 	return around

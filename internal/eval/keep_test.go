@@ -56,6 +56,7 @@ func TestAnchors(t *testing.T) {
 		turn("My order 7741, which is order 7741 still, went to gate B42 at noon."),
 		turn("8812"), // nothing around it
 		turn("output: 9913"),
+		turn("There were 17 of them at the gate this morning."),
 		turn("They are apart by \"  \" and nothing else in the file."),
 		{User: genai.NewContentFromText("And?", genai.RoleUser), Steps: []conversation.Step{{
 			Content: genai.NewContentFromText("I look.", genai.RoleModel),
