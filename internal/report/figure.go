@@ -125,7 +125,7 @@ func (p Panel) draw(b *bytes.Buffer, largest int) {
 		return panelHeight - marginBottom - float64(tokens)/float64(largest)*(panelHeight-marginTop-marginBottom)
 	}
 	fmt.Fprintf(b, `<text class="name" x="%d" y="15">%s</text>`, marginLeft, html.EscapeString(p.Name))
-	for step, at := roundStep(largest, 3), 0; at <= largest; at += step {
+	for step, at := roundStep(largest, 4), 0; at <= largest; at += step {
 		fmt.Fprintf(b, `<path class="grid" d="M%d %.1fH%d"/><text x="%d" y="%.1f" text-anchor="end">%s</text>`,
 			marginLeft, y(at), panelWidth-marginRight, marginLeft-6, y(at)+4, Thousands(at))
 	}

@@ -79,15 +79,7 @@ func (s Series) writeListing(w io.Writer) {
 
 // listingStep returns a round number of turns, so that there are at most
 // listedTurns steps in n.
-func listingStep(n int) int {
-	for unit := 1; ; unit *= 10 {
-		for _, step := range []int{unit, 2 * unit, 5 * unit} {
-			if n <= step*listedTurns {
-				return step
-			}
-		}
-	}
-}
+func listingStep(n int) int { return roundStep(n, listedTurns) }
 
 func (t Turn) largest() int {
 	return max(t.Raw, t.Compacted)
