@@ -7,6 +7,9 @@
 //   - as a table that fits a terminal, with [Result.WriteTable];
 //   - as a plot, SVG or PNG, with [Series.Plot].
 //
+// [Panels] and [Bars] are small plots for a page that compares more than two
+// ways; they follow its light or dark scheme.
+//
 // "Raw" is the prompt without compaction, "compacted" the one that was really
 // sent. A turn is one user message and everything until the agent's final
 // answer; its prompt is the one that would be sent after it.
