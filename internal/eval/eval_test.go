@@ -74,18 +74,17 @@ func (p Played) score(t testing.TB, strategy string) Score {
 }
 
 // TestRecallLosesNothing: in each of 20 conversations every planted fact is in
-// the prompt or in the answer to one call of the recall tool. Without the tool
-// that is not so.
+// the prompt or in the answer to one call of the recall tool.
 func TestRecallLosesNothing(t *testing.T) {
 	const facts = 40
-	for _, played := range mustRun(t, planted(t, Plan{Turns: 120, Facts: facts, Seed: 1}, 20), Options{Strategies: []string{"default", "recall"}}).Cases {
-		recall, without := played.score(t, "recall"), played.score(t, "default")
-		if recall.Facts.Reachable() != facts || recall.Facts.Recall == 0 {
-			t.Errorf("%s: %+v; lost are %q", played.Name, *recall.Facts, recall.LostFacts)
-		}
-		if without.Facts.Lost == 0 || without.Facts.Recall > 0 || len(without.LostFacts) != without.Facts.Lost {
-			t.Errorf("%s without recall: %+v", played.Name, *without.Facts)
-		}
+	for _, c := range planted(t, Plan{Turns: 120, Facts: facts, Seed: 1}, 20) {
+		t.Run(c.Name, func(t *testing.T) {
+			t.Parallel()
+			s := mustRun(t, []Case{c}, Options{Strategies: []string{"recall"}}).Cases[0].Scores[0]
+			if s.Facts.Reachable() != facts || s.Facts.Recall == 0 {
+				t.Errorf("%+v; lost are %q", *s.Facts, s.LostFacts)
+			}
+		})
 	}
 }
 
@@ -115,6 +114,11 @@ func TestStrategies(t *testing.T) {
 			t.Errorf("%s: by source %v, by kind %v", s.Strategy, s.BySource, s.ByKind)
 		}
 	}
+	for _, strategy := range []string{"last-n", "rolling", "window", "default"} {
+		if s := played.score(t, strategy); s.Facts.Lost == 0 || s.Facts.Recall > 0 || len(s.LostFacts) != s.Facts.Lost {
+			t.Errorf("%s, which has no tool to recall: %+v", strategy, *s.Facts)
+		}
+	}
 	// What tells them apart: the sliding window alone grows, a rolling summary
 	// and merged ones do not.
 	window, rolling, usual := played.score(t, "window"), played.score(t, "rolling"), played.score(t, "default")
@@ -130,7 +134,7 @@ func TestStrategies(t *testing.T) {
 // TestWindow: a prompt that is larger than the window fails its turn, and ends
 // nothing. There is nothing in a view that cannot be sent.
 func TestWindow(t *testing.T) {
-	r := mustRun(t, planted(t, Plan{Turns: 120, Facts: 40, Seed: 1}, 1), Options{Window: 2048})
+	r := mustRun(t, planted(t, Plan{Turns: 120, Facts: 40, Seed: 1}, 1), Options{Window: 2048, Model: modeltest.Echo{}})
 	played := r.Cases[0]
 	none := played.score(t, "none")
 	if len(none.PerTurn) != 120 || len(none.Failures) < 60 || none.Peak > 2048 || none.Facts.InView > 0 {
@@ -139,8 +143,11 @@ func TestWindow(t *testing.T) {
 	if played.Raw == nil || played.Raw.Peak <= 2048 || len(played.Raw.PerTurn) != 120 {
 		t.Errorf("shares are of %+v", played.Raw)
 	}
+	if none.FailedQuestions != 40 || !strings.HasPrefix(none.QuestionError, "prompt too long") {
+		t.Errorf("none: %d questions failed, %s", none.FailedQuestions, none.QuestionError)
+	}
 	for _, strategy := range []string{"rolling", "default", "recall"} {
-		if s := played.score(t, strategy); len(s.Failures) > 0 || s.Facts.InView == 0 {
+		if s := played.score(t, strategy); len(s.Failures)+s.FailedQuestions > 0 || s.Facts.InView == 0 {
 			t.Errorf("%s: failures %v, facts %+v", strategy, s.Failures, *s.Facts)
 		}
 	}

@@ -56,7 +56,9 @@ func (e *End) Ask(ctx context.Context, question string) (answer string, err erro
 	if err != nil {
 		return "", err
 	}
-	r, err := e.p.newRunner(copied, e.p.opts.Model, func(compaction.Outcome) {})
+	// What it costs is not the conversation's; the window is the same.
+	asked := &tape{counter: e.p.opts.Counter, model: e.p.opts.Model, window: e.p.opts.Window, failTooLong: e.p.opts.FailTooLong}
+	r, err := e.p.newRunner(copied, asked, func(compaction.Outcome) {})
 	if err != nil {
 		return "", err
 	}
