@@ -24,6 +24,8 @@ replay: ## make replay CONVERSATION=file.json
 fuzz:
 	go test -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) ./internal/conversation
 	go test -run '^$$' -fuzz FuzzArgs -fuzztime $(FUZZTIME) ./internal/dialog
+	go test -run '^$$' -fuzz FuzzDecodeLoCoMo -fuzztime $(FUZZTIME) ./internal/eval
+	go test -run '^$$' -fuzz FuzzDecodePrices -fuzztime $(FUZZTIME) ./internal/eval
 	go test -run '^$$' -fuzz FuzzValues -fuzztime $(FUZZTIME) ./internal/exact
 	go test -run '^$$' -fuzz FuzzWords -fuzztime $(FUZZTIME) ./internal/recall
 	go test -run '^$$' -fuzz FuzzTexts -fuzztime $(FUZZTIME) ./internal/recall

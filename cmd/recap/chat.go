@@ -60,7 +60,7 @@ that speaks the Model Context Protocol, which it may call as it likes.
 A model is one of
 
 ` + keyHelp() + `
-  ` + echo + `          which needs no network, and says what you said
+  ` + echo + `             which needs no network, and says what you said
 
 and without --model the first that there is a key for.
 
@@ -88,7 +88,7 @@ and without --model the first that there is a key for.
 	flags.BoolVar(&o.json, "json", false, "print one JSON value a line: events as they come, and what commands tell")
 	flags.StringVar(&o.app, "app", appName, "`name` of the application")
 	flags.StringVar(&o.user, "user", userID, "`ID` of the user")
-	flags.StringVar(&o.model, "model", "", echo+" or "+modelForms()+" (default: one that there is a key for)")
+	flags.StringVar(&o.model, "model", "", modelForms(echo)+" (default: one that there is a key for)")
 	flags.StringVar(&o.instruction, "instruction", "You are a helpful assistant.", "what the model is told first")
 	flags.IntVar(&o.interval, "interval", defaults.CompactionInterval, "invocations newly in each summary")
 	flags.IntVar(&o.overlap, "overlap", defaults.OverlapSize, "older invocations read again for it")

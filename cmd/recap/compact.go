@@ -58,7 +58,7 @@ Where it fails, an extract stands in, and a note says so.
 	flags := cmd.Flags()
 	flags.BoolVar(&o.dryRun, "dry-run", false, "tell what would be done, and do nothing")
 	flags.IntVar(&o.overlap, "overlap", compaction.DefaultConfig().OverlapSize, "older invocations read again for the summary")
-	flags.StringVar(&o.summarizer, "summarizer", extractive, extractive+" or "+modelForms())
+	flags.StringVar(&o.summarizer, "summarizer", extractive, modelForms(extractive))
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }

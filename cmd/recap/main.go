@@ -10,6 +10,7 @@
 //	recap undo chat.db              # takes the newest summary back
 //	recap export chat.db            # ADK JSON, OpenAI messages, Markdown
 //	recap import session.json my.db # and back
+//	recap eval                      # what ways to shorten a prompt cost and keep
 //	recap chat chat.db              # talks to a model, or to an echo
 //
 // A database is a SQLite file, or the DSN of PostgreSQL or MySQL; its tables are

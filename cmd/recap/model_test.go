@@ -174,3 +174,53 @@ func TestClosedUnkept(t *testing.T) {
 		t.Errorf("%d events are left", n)
 	}
 }
+
+// sse are events of a stream as Anthropic's.
+func sse(events ...string) string {
+	var b strings.Builder
+	for _, event := range events {
+		var named struct{ Type string }
+		_ = json.Unmarshal([]byte(event), &named)
+		fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", named.Type, event)
+	}
+	return b.String()
+}
+
+// TestProviders: each provider's client sends its key and the model's name to
+// the server that the environment names.
+func TestProviders(t *testing.T) {
+	for _, test := range []struct{ name, baseURL, path, answer string }{
+		{"openai:some-model", "OPENAI_BASE_URL", "/chat/completions",
+			`{"id":"1","object":"chat.completion","model":"some-model","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"They spoke of invoices."}}],
+			"usage":{"prompt_tokens":90,"completion_tokens":10,"total_tokens":100}}`},
+		{"anthropic:some-model", "ANTHROPIC_BASE_URL", "/v1/messages",
+			sse(`{"type":"message_start","message":{"id":"1","type":"message","role":"assistant","model":"some-model","content":[],"usage":{"input_tokens":90,"output_tokens":1}}}`,
+				`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
+				`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"They spoke of invoices."}}`,
+				`{"type":"content_block_stop","index":0}`,
+				`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":10}}`,
+				`{"type":"message_stop"}`)},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				if key := r.Header.Get("Authorization"); key != "Bearer a key" || r.URL.Path != test.path || !bytes.Contains(body, []byte(`"some-model"`)) {
+					t.Errorf("%s with key %q: %s", r.URL.Path, key, body)
+				}
+				w.Header().Set("Content-Type", "application/json")
+				if strings.HasPrefix(test.answer, "event:") {
+					w.Header().Set("Content-Type", "text/event-stream")
+				}
+				fmt.Fprint(w, test.answer)
+			}))
+			defer server.Close()
+			t.Setenv("OPENAI_API_KEY", "a key")
+			t.Setenv("ANTHROPIC_API_KEY", "a key")
+			t.Setenv(test.baseURL, server.URL)
+			result := replayJSON(t, writeChat(t, 12), "--db", filepath.Join(t.TempDir(), "s.db"), "--overlap", "0", "--summarizer", test.name)
+			if result.Compactions != 2 || result.SummarizerTokens != 200 {
+				t.Errorf("%d compactions, %d summarizer tokens", result.Compactions, result.SummarizerTokens)
+			}
+		})
+	}
+}

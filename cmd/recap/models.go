@@ -8,8 +8,10 @@ import (
 
 	"github.com/recap-adk/recap/compaction"
 	"github.com/recap-adk/recap/model"
+	"github.com/recap-adk/recap/model/anthropicmodel"
 	"github.com/recap-adk/recap/model/gemini"
 	"github.com/recap-adk/recap/model/modeltest"
+	"github.com/recap-adk/recap/model/openaimodel"
 )
 
 // provider is where models come from.
@@ -17,6 +19,8 @@ type provider struct {
 	name string
 	// keys are the environment variables of which one must hold the key.
 	keys []string
+	// also says what else the environment may tell.
+	also string
 	// usual is the model that is taken where none is named.
 	usual string
 	open  func(ctx context.Context, model string) (model.LLM, error)
@@ -24,8 +28,16 @@ type provider struct {
 
 // providers are asked in this order for a key, where no model is named.
 var providers = []provider{
-	{"gemini", []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}, "gemini-2.5-flash",
+	{"gemini", []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"}, "", "gemini-2.5-flash",
 		func(ctx context.Context, name string) (model.LLM, error) { return gemini.NewModel(ctx, name, nil) }},
+	{"openai", []string{"OPENAI_API_KEY"}, "; a server in OPENAI_BASE_URL", "gpt-5-mini",
+		func(ctx context.Context, name string) (model.LLM, error) {
+			return openaimodel.NewModel(ctx, name, nil)
+		}},
+	{"anthropic", []string{"ANTHROPIC_API_KEY"}, "", "claude-sonnet-4-5",
+		func(ctx context.Context, name string) (model.LLM, error) {
+			return anthropicmodel.NewModel(ctx, name, nil)
+		}},
 }
 
 // echo is the model that needs no key and no network.
@@ -43,20 +55,21 @@ func (p provider) hasKey() bool {
 	return len(p.keys) == 0
 }
 
-// modelForms is what a model may be called, for messages.
-func modelForms() string {
-	var forms []string
+// modelForms is what else there is and what a model may be called, for messages.
+func modelForms(others ...string) string {
+	forms := others
 	for _, p := range providers {
 		forms = append(forms, p.name+":MODEL")
 	}
-	return strings.Join(forms, " or ")
+	last := len(forms) - 1
+	return strings.Join(forms[:last], ", ") + " or " + forms[last]
 }
 
 // keyHelp says where keys are read, a line for each provider.
 func keyHelp() string {
 	var lines []string
 	for _, p := range providers {
-		lines = append(lines, "  "+p.name+":MODEL  with a key in "+strings.Join(p.keys, " or "))
+		lines = append(lines, fmt.Sprintf("  %-15s  with a key in %s%s", p.name+":MODEL", strings.Join(p.keys, " or "), p.also))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -78,7 +91,7 @@ func openModel(ctx context.Context, flag, others, name string) (model.LLM, error
 		}
 		return llm, nil
 	}
-	return nil, fmt.Errorf("%s is %q; it must be %s or %s", flag, name, others, modelForms())
+	return nil, fmt.Errorf("%s is %q; it must be %s", flag, name, modelForms(others))
 }
 
 // chatModel is the model of a chat. An empty name asks for the usual one of the

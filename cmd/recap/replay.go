@@ -6,9 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -73,7 +71,7 @@ Where it fails, the extractive one stands in, and a note says so.`,
 	flags.StringVar(&o.session, "session", "", "`ID` of the session (default: made of FILE's name)")
 	flags.IntVar(&o.interval, "interval", defaults.CompactionInterval, "invocations newly in each summary")
 	flags.IntVar(&o.overlap, "overlap", defaults.OverlapSize, "older invocations read again for it")
-	flags.StringVar(&o.summarizer, "summarizer", extractive, extractive+" or "+modelForms())
+	flags.StringVar(&o.summarizer, "summarizer", extractive, modelForms(extractive))
 	flags.StringVar(&o.plot, "plot", "", "draw the prompt's size into this `file`, .svg or .png")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
@@ -137,18 +135,7 @@ func (o replayOptions) checkPlot() error {
 	if err := report.CheckPlotPath(o.plot); err != nil {
 		return err
 	}
-	if info, err := os.Stat(o.plot); err == nil && info.IsDir() {
-		return fmt.Errorf("%s: is a directory", o.plot)
-	}
-	dir := filepath.Dir(o.plot)
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = errors.New("not a directory")
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", o.plot, reason(err))
-	}
-	return nil
+	return checkWritable(o.plot)
 }
 
 // sessionID names a session after a file, differently each time.
@@ -201,23 +188,13 @@ func compare(raw, compacted *replay.Played) *report.Result {
 		r.PromptTokensAtEnd = pair
 		waits = append(waits, turn.Compacting)
 	}
-	slices.Sort(waits)
-	r.TurnCompactionMS = report.Percentiles{P50: percentile(waits, 50), P99: percentile(waits, 99)}
+	r.TurnCompactionMS = report.PercentilesOf(waits)
 	for _, o := range compacted.Outcomes {
 		if o.Usage != nil {
 			r.SummarizerTokens += int(o.Usage.TotalTokenCount)
 		}
 	}
 	return r
-}
-
-// percentile is of sorted durations, in milliseconds.
-func percentile(sorted []time.Duration, p int) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	rank := (len(sorted)*p + 99) / 100
-	return float64(sorted[max(rank, 1)-1].Microseconds()) / 1000
 }
 
 // notesOf are lines about compactions that stored nothing, or not what the

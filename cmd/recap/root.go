@@ -62,6 +62,7 @@ func newRoot() *cobra.Command {
 events, which all stay in the log. This command shows what is in a database of
 sessions and what a model is sent of it, and compacts it.`,
 		Example: `  recap replay conversation.json
+  recap eval
   recap sessions chat.db
   recap show chat.db
   recap compact chat.db --dry-run`,
@@ -87,7 +88,7 @@ sessions and what a model is sent of it, and compacts it.`,
 	}
 	group("see", newSessions(), newShow(), newContext(), newDiff(), newRecall(), newExport(), newServe())
 	group("change", newCompact(), newUndo(), newImport())
-	group("try", newChat(), newReplay())
+	group("try", newChat(), newReplay(), newEval())
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		completion.Args = func(_ *cobra.Command, args []string) error {

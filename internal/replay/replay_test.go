@@ -14,6 +14,7 @@ import (
 	"github.com/recap-adk/recap/internal/conversation"
 	"github.com/recap-adk/recap/internal/replay"
 	"github.com/recap-adk/recap/internal/tokens"
+	"github.com/recap-adk/recap/model/modeltest"
 	"github.com/recap-adk/recap/session"
 )
 
@@ -219,5 +220,102 @@ func TestPlayInterrupted(t *testing.T) {
 	})
 	if why := <-ended; !errors.Is(err, context.Canceled) || !errors.Is(why, context.Canceled) {
 		t.Errorf("Play ended with %v, the summarizer with %v", err, why)
+	}
+}
+
+// chatOf is a conversation of so many turns, each of about 240 tokens.
+func chatOf(t testing.TB, turns int) *conversation.Conversation {
+	var text strings.Builder
+	for i := range turns {
+		fmt.Fprintf(&text, "{\"role\":\"user\",\"content\":\"This is question number %d, and it is long enough for a summary.\"}\n", i)
+		fmt.Fprintf(&text, "{\"role\":\"assistant\",\"content\":%q}\n", strings.Repeat("This is an answer, which goes on for a while. ", 20))
+	}
+	return parse(t, text.String())
+}
+
+// TestPlayWindow: a prompt that is larger than the window fails its turn, and
+// the conversation goes on; with compaction it is made smaller and sent again.
+func TestPlayWindow(t *testing.T) {
+	const window = 1000
+	play := func(o replay.Options) *replay.Played {
+		o.Service, o.Counter = session.InMemoryService(), tokens.New()
+		played, err := replay.Play(t.Context(), chatOf(t, 12), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return played
+	}
+	played := play(replay.Options{Window: window})
+	failed := played.Failures
+	if len(played.Turns) != 12 || len(failed) == 0 || played.ModelCalls+len(failed) != 12 || played.Peak > window || failed[0].Prompt <= window {
+		t.Fatalf("%d turns, %d model calls, %d tokens at most, failures %+v", len(played.Turns), played.ModelCalls, played.Peak, failed)
+	}
+	if want := fmt.Sprintf("prompt too long for the model: it has %d tokens, the window 1000", failed[0].Prompt); failed[0].Error != want {
+		t.Errorf("it failed with %q, want %q", failed[0].Error, want)
+	}
+	if given := play(replay.Options{Window: window, GiveUpAfter: 2}); !given.GaveUp || len(given.Failures) != 2 || len(given.Turns) != failed[0].Turn+1 {
+		t.Errorf("%d turns, failures %+v", len(given.Turns), given.Failures)
+	}
+	// A threshold that nothing reaches: it is the model that says it is too long.
+	cfg := &compaction.Config{TokenThreshold: 100_000, EventRetentionSize: 2, Summarizer: compaction.ExtractiveSummarizer{}}
+	if smaller := play(replay.Options{Window: window, Compaction: cfg}); len(smaller.Failures) > 0 || smaller.ModelCalls != 12 || len(smaller.Outcomes) == 0 {
+		t.Errorf("%d model calls, failures %+v", smaller.ModelCalls, smaller.Failures)
+	}
+	if same := play(replay.Options{Window: window, Compaction: cfg, FailTooLong: true}); len(same.Failures) != len(failed) {
+		t.Errorf("failures %+v, want %d", same.Failures, len(failed))
+	}
+}
+
+// TestPlayUsage: what a recording says of its own prompts fires no threshold.
+func TestPlayUsage(t *testing.T) {
+	c := chatOf(t, 6)
+	for i := range c.Turns {
+		c.Turns[i].Steps[0].Usage = &genai.GenerateContentResponseUsageMetadata{PromptTokenCount: 90_000}
+	}
+	played, err := replay.Play(t.Context(), c, replay.Options{
+		Service: session.InMemoryService(), Counter: tokens.New(),
+		Compaction: &compaction.Config{TokenThreshold: 50_000, EventRetentionSize: 2, Summarizer: compaction.ExtractiveSummarizer{}},
+	})
+	if err != nil || len(played.Outcomes) > 0 {
+		t.Errorf("%v, compactions: %v", err, played.Outcomes)
+	}
+}
+
+// TestPlayLive: a model answers the recorded user, its failures are noted, and
+// what it is asked at the end leaves no trace.
+func TestPlayLive(t *testing.T) {
+	llm := modeltest.NewScript(modeltest.Text("one"), modeltest.Fail(errors.New("out of order")), modeltest.Text("three"),
+		modeltest.Call("c", "recall", map[string]any{"query": "question"}), modeltest.Text("the answer"), modeltest.Text("another"))
+	service := session.InMemoryService()
+	var answers []string
+	played, err := replay.Play(t.Context(), chatOf(t, 3), replay.Options{
+		Service: service, Counter: tokens.New(), Model: llm, Live: true, Recall: true,
+		Compaction: &compaction.Config{CompactionInterval: 5, Summarizer: compaction.ExtractiveSummarizer{}},
+		AtEnd: func(ctx context.Context, end *replay.End) error {
+			for range 2 {
+				answer, err := end.Ask(ctx, "What was it?")
+				if err != nil {
+					return err
+				}
+				answers = append(answers, answer)
+			}
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(answers, []string{"the answer", "another"}) || llm.Remaining() > 0 {
+		t.Errorf("answers %q, %d turns left", answers, llm.Remaining())
+	}
+	if len(played.Turns) != 3 || played.ModelCalls != 2 || len(played.Failures) != 1 || played.Failures[0].Turn != 2 || played.Failures[0].Error != "out of order" {
+		t.Errorf("played %+v", played)
+	}
+	if log := logOf(t, service); strings.Contains(strings.Join(log, "\n"), "What was it?") || !slices.Contains(log, "agent: three") {
+		t.Errorf("log: %q", log)
+	}
+	requests := llm.Requests()
+	if last := requests[5].Contents; len(last) != 6 && !strings.Contains(last[len(last)-1].Parts[0].Text, "What was it?") {
+		t.Errorf("the second question came with %d contents", len(last))
 	}
 }

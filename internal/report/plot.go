@@ -187,7 +187,7 @@ func ticks(lowest, highest float64) []plot.Tick {
 	}
 	var list []plot.Tick
 	for value := math.Ceil(lowest/step) * step; value <= highest; value += step {
-		list = append(list, plot.Tick{Value: value, Label: thousands(int(value))})
+		list = append(list, plot.Tick{Value: value, Label: Thousands(int(value))})
 	}
 	return list
 }

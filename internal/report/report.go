@@ -7,10 +7,18 @@
 //   - as a table that fits a terminal, with [Result.WriteTable];
 //   - as a plot, SVG or PNG, with [Series.Plot].
 //
+// [Panels] and [Bars] are small plots for a page that compares more than two
+// ways; they follow its light or dark scheme.
+//
 // "Raw" is the prompt without compaction, "compacted" the one that was really
 // sent. A turn is one user message and everything until the agent's final
 // answer; its prompt is the one that would be sent after it.
 package report
+
+import (
+	"slices"
+	"time"
+)
 
 // Result is what a replay found. Its JSON is stable.
 type Result struct {
@@ -58,6 +66,19 @@ type Pair struct {
 type Percentiles struct {
 	P50 float64 `json:"p50"`
 	P99 float64 `json:"p99"`
+}
+
+// PercentilesOf sorts the times and returns their percentiles.
+func PercentilesOf(times []time.Duration) Percentiles {
+	slices.Sort(times)
+	at := func(p int) float64 {
+		if len(times) == 0 {
+			return 0
+		}
+		rank := (len(times)*p + 99) / 100
+		return float64(times[max(rank, 1)-1].Microseconds()) / 1000
+	}
+	return Percentiles{P50: at(50), P99: at(99)}
 }
 
 // ExactValues counts the exact values (numbers, IDs, dates, ...) that the user

@@ -123,7 +123,7 @@ func TestListingStep(t *testing.T) {
 func TestThousands(t *testing.T) {
 	tests := map[int]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1234: "-1,234", -123: "-123"}
 	for n, want := range tests {
-		if got := thousands(n); got != want {
+		if got := Thousands(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
 		}
 	}

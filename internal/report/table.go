@@ -21,7 +21,7 @@ const (
 func (r *Result) WriteTable(w io.Writer) error {
 	var buf bytes.Buffer
 	fmt.Fprintf(&buf, "%s (%s): %s, %s, %s, %s\n\n", r.File, r.Format,
-		plural(r.Turns, "turn"), plural(r.ModelCalls, "model call"), plural(r.Events, "event"), plural(r.Compactions, "compaction"))
+		Plural(r.Turns, "turn"), Plural(r.ModelCalls, "model call"), Plural(r.Events, "event"), Plural(r.Compactions, "compaction"))
 	r.writeTokens(&buf)
 	buf.WriteByte('\n')
 	r.writeFacts(&buf)
@@ -39,7 +39,7 @@ func (r *Result) writeTokens(w io.Writer) {
 		fmt.Fprintf(table, "%-38s\t%s\t%s\t%s\t\n", name, raw, compacted, share)
 	}
 	pair := func(name string, p Pair) {
-		row(name, thousands(p.Raw), thousands(p.Compacted), percent(p.Compacted, p.Raw))
+		row(name, Thousands(p.Raw), Thousands(p.Compacted), Percent(p.Compacted, p.Raw))
 	}
 	row("Tokens ("+r.Tokenizer+")", "raw", "compacted", "share")
 	if r.Turns >= 10 {
@@ -47,14 +47,14 @@ func (r *Result) writeTokens(w io.Writer) {
 	}
 	pair("Prompt at the end", r.PromptTokensAtEnd)
 	pair("Billed prompts, whole conversation", r.BilledPromptTokens)
-	row("Spent by the summarizer", "", thousands(r.SummarizerTokens), percent(r.SummarizerTokens, r.BilledPromptTokens.Raw))
+	row("Spent by the summarizer", "", Thousands(r.SummarizerTokens), Percent(r.SummarizerTokens, r.BilledPromptTokens.Raw))
 	table.Flush()
 }
 
 func (r *Result) writeFacts(w io.Writer) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(table, "  Time a turn spent in compaction\tp50 %s ms, p99 %s ms\n", milliseconds(r.TurnCompactionMS.P50), milliseconds(r.TurnCompactionMS.P99))
-	fmt.Fprintf(table, "  Exact values in the final prompt\t%s of the %s that the user stated\n", thousands(r.ExactValues.InPrompt), thousands(r.ExactValues.Stated))
+	fmt.Fprintf(table, "  Time a turn spent in compaction\tp50 %s ms, p99 %s ms\n", Milliseconds(r.TurnCompactionMS.P50), Milliseconds(r.TurnCompactionMS.P99))
+	fmt.Fprintf(table, "  Exact values in the final prompt\t%s of the %s that the user stated\n", Thousands(r.ExactValues.InPrompt), Thousands(r.ExactValues.Stated))
 	fmt.Fprintf(table, "  Database\t%s\n", r.DB)
 	table.Flush()
 }
@@ -71,7 +71,7 @@ func (s Series) writeListing(w io.Writer) {
 			compactions++
 		}
 		if (i+1)%step == 0 || i == 0 || i == len(s)-1 {
-			fmt.Fprintf(table, "%d\t%s\t%s\t%d\t  %s\n", turn.Turn, thousands(turn.Raw), thousands(turn.Compacted), compactions, turn.bar(largest))
+			fmt.Fprintf(table, "%d\t%s\t%s\t%d\t  %s\n", turn.Turn, Thousands(turn.Raw), Thousands(turn.Compacted), compactions, turn.bar(largest))
 		}
 	}
 	table.Flush()
@@ -79,15 +79,7 @@ func (s Series) writeListing(w io.Writer) {
 
 // listingStep returns a round number of turns, so that there are at most
 // listedTurns steps in n.
-func listingStep(n int) int {
-	for unit := 1; ; unit *= 10 {
-		for _, step := range []int{unit, 2 * unit, 5 * unit} {
-			if n <= step*listedTurns {
-				return step
-			}
-		}
-	}
-}
+func listingStep(n int) int { return roundStep(n, listedTurns) }
 
 func (t Turn) largest() int {
 	return max(t.Raw, t.Compacted)
@@ -105,16 +97,16 @@ func (t Turn) bar(largest int) string {
 	return strings.Repeat("█", filled) + strings.Repeat("░", max(0, width(t.Raw)-filled))
 }
 
-// plural returns a count and what is counted.
-func plural(n int, noun string) string {
+// Plural returns a count and what is counted.
+func Plural(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
-	return thousands(n) + " " + noun
+	return Thousands(n) + " " + noun
 }
 
-// thousands returns the number with a comma before every three digits.
-func thousands(n int) string {
+// Thousands returns the number with a comma before every three digits.
+func Thousands(n int) string {
 	digits, negative := strings.CutPrefix(strconv.Itoa(n), "-")
 	for i := len(digits) - 3; i > 0; i -= 3 {
 		digits = digits[:i] + "," + digits[i:]
@@ -125,16 +117,16 @@ func thousands(n int) string {
 	return digits
 }
 
-// percent returns the share that a part has of the whole.
-func percent(part, whole int) string {
+// Percent returns the share that a part has of the whole.
+func Percent(part, whole int) string {
 	if whole == 0 {
 		return "-"
 	}
 	return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(whole))
 }
 
-// milliseconds returns a time with as many decimals as are of interest.
-func milliseconds(ms float64) string {
+// Milliseconds returns a time with as many decimals as are of interest.
+func Milliseconds(ms float64) string {
 	switch {
 	case ms >= 100:
 		return strconv.FormatFloat(ms, 'f', 0, 64)
