@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -114,13 +115,15 @@ func smallWindow(t *testing.T) int {
 
 // forSmallWindow is a config for a window of 2,048 tokens. The threshold leaves
 // room for an answer, for a message, and for what the estimate and the marks
-// between messages may add. The summarizer's own prompt has to fit the window as
-// well: about 350 tokens of rules, the transcript, and the summary.
+// between messages may add. What the summarizer is asked has to fit the window as
+// well, with its answer; so small a model often repeats itself without an end.
 func forSmallWindow(t *testing.T, llm model.LLM) *compaction.Config {
 	t.Helper()
 	summarizer, err := compaction.NewLLMSummarizer(compaction.LLMSummarizerConfig{
 		Model:                 llm,
+		PromptTemplate:        shortTemplate,
 		MaxTranscriptChars:    3500,
+		MaxOutputTokens:       256,
 		GenerateContentConfig: parameters(0),
 	})
 	if err != nil {
@@ -135,6 +138,14 @@ func forSmallWindow(t *testing.T, llm model.LLM) *compaction.Config {
 	}
 }
 
+// shortTemplate asks for less than the usual template does, which is a sixth of
+// the window, and beyond so small a model.
+const shortTemplate = `Here is part of a conversation.
+
+` + compaction.ConversationHistoryPlaceholder + `
+
+Write down in at most 80 words what the user wants and what was decided. Copy names, numbers, dates and codes exactly.`
+
 // parameters make a model say the same each time, as far as it can.
 func parameters(maxTokens int32) *genai.GenerateContentConfig {
 	return &genai.GenerateContentConfig{Temperature: genai.Ptr[float32](0), MaxOutputTokens: maxTokens}
@@ -144,31 +155,40 @@ func parameters(maxTokens int32) *genai.GenerateContentConfig {
 type realChat struct {
 	runner *runner.Runner
 	close  func()
+	prompt string // the contents of the last model call, as text
 }
 
 func newRealChat(t *testing.T, llm model.LLM, maxTokens int32, cfg *compaction.Config) *realChat {
 	t.Helper()
+	chat := &realChat{}
 	helper, err := llmagent.New(llmagent.Config{
 		Name: "helper", Model: llm, GenerateContentConfig: parameters(maxTokens),
 		Instruction: "You help the user plan. Answer in one or two short sentences.",
+		BeforeModelCallbacks: []llmagent.BeforeModelCallback{func(_ agent.Context, req *model.LLMRequest) (*model.LLMResponse, error) {
+			chat.prompt = ""
+			for _, content := range req.Contents {
+				chat.prompt += textOf(content) + "\n"
+			}
+			return nil, nil
+		}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := runner.New(runner.Config{
+	chat.runner, err = runner.New(runner.Config{
 		AppName: "integration", Agent: helper, SessionService: session.InMemoryService(),
 		AutoCreateSession: true, CompactionConfig: cfg,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed := sync.OnceFunc(func() {
-		if err := r.Close(context.WithoutCancel(t.Context())); err != nil {
+	chat.close = sync.OnceFunc(func() {
+		if err := chat.runner.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	t.Cleanup(closed)
-	return &realChat{r, closed}
+	t.Cleanup(chat.close)
+	return chat
 }
 
 // turn is what came of a message of the user.
@@ -221,21 +241,13 @@ var sixtyTurns string
 // TestRealConversation has sixty turns in a window that holds about twenty.
 func TestRealConversation(t *testing.T) {
 	onRealModels(t, func(t *testing.T, llm model.LLM) {
-		var mu sync.Mutex
-		var outcomes []string
-		number := 0
 		cfg := forSmallWindow(t, llm)
-		cfg.OnOutcome = func(o compaction.Outcome) {
-			mu.Lock()
-			defer mu.Unlock()
-			outcomes = append(outcomes, fmt.Sprintf("turn %d: %s: %s", number, o.Trigger, o))
-		}
+		var made diary
+		cfg.OnOutcome = made.add
 		chat := newRealChat(t, llm, answerLimit, cfg)
 		var turns []turn
 		for line := range strings.Lines(sixtyTurns) {
-			mu.Lock()
-			number++
-			mu.Unlock()
+			number := made.next()
 			got, err := chat.say(t.Context(), strings.TrimSpace(line), nil)
 			if err != nil {
 				t.Fatalf("turn %d: %v", number, err)
@@ -248,16 +260,45 @@ func TestRealConversation(t *testing.T) {
 			}
 			turns = append(turns, got)
 		}
-		chat.close() // and with it what is compacted in the background
+		chat.close() // which waits for what is compacted in the background
 		t.Logf("with compaction\n%s", table(turns))
-		t.Logf("compactions\n%s", strings.Join(outcomes, "\n"))
-		if len(turns) != 60 {
-			t.Errorf("%d turns, want 60", len(turns))
-		}
-		if !strings.Contains(strings.Join(outcomes, "\n"), "compaction "+string(compaction.Applied)) {
-			t.Error("nothing was compacted")
+		t.Logf("%d compactions, %d of them summaries by the model itself\n%s", made.applied, made.own, strings.Join(made.lines, "\n"))
+		kept := slices.DeleteFunc(slices.Clone(statedCodes), func(code string) bool { return !strings.Contains(chat.prompt, code) })
+		t.Logf("%d of the %d codes that the user stated are in the last prompt: %s", len(kept), len(statedCodes), strings.Join(kept, ", "))
+		if len(turns) != 60 || made.applied == 0 {
+			t.Errorf("%d turns and %d compactions, want 60 and some", len(turns), made.applied)
 		}
 	})
+}
+
+// statedCodes are what the user of sixtyTurns states and nobody could guess.
+var statedCodes = []string{"WK-448213", "QF7-2291", "AS-5530", "GR-0417", "MK-7716", "KR-9083"}
+
+// diary notes which compaction ended during which turn.
+type diary struct {
+	mu           sync.Mutex
+	turn         int
+	lines        []string
+	applied, own int
+}
+
+func (d *diary) next() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.turn++
+	return d.turn
+}
+
+func (d *diary) add(o compaction.Outcome) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lines = append(d.lines, fmt.Sprintf("turn %d: %s: %s", d.turn, o.Trigger, o))
+	if o.Kind == compaction.Applied {
+		d.applied++
+		if o.Reason == "" {
+			d.own++
+		}
+	}
 }
 
 // table is a line for every tenth turn and one for all.
@@ -318,16 +359,12 @@ func TestRealTooLong(t *testing.T) {
 		t.Run("a threshold beyond the window", func(t *testing.T) {
 			cfg := forSmallWindow(t, llm)
 			cfg.CompactionInterval, cfg.OverlapSize, cfg.TokenThreshold = 0, 0, 100*window
-			var outcomes []compaction.Outcome
-			var mu sync.Mutex
-			cfg.OnOutcome = func(o compaction.Outcome) {
-				mu.Lock()
-				defer mu.Unlock()
-				outcomes = append(outcomes, o)
-			}
+			var made diary
+			cfg.OnOutcome = made.add
 			chat := newRealChat(t, llm, 16, cfg)
 			filled := 0 // tokens of user messages
 			for filled < window+window/2 {
+				made.next()
 				got, err := chat.say(t.Context(), "Please remember: "+strings.Repeat("word ", window/8), nil)
 				if err != nil {
 					t.Fatalf("with %d tokens said: %v", filled, err)
@@ -335,10 +372,9 @@ func TestRealTooLong(t *testing.T) {
 				filled += window / 8
 				t.Logf("%d tokens said, a prompt of %d", filled, got.prompt)
 			}
-			for _, o := range outcomes {
-				t.Log(o)
-			}
-			if len(outcomes) == 0 {
+			chat.close()
+			t.Log(strings.Join(made.lines, "\n"))
+			if made.applied == 0 {
 				t.Error("nothing was compacted")
 			}
 		})
@@ -369,7 +405,7 @@ func TestRealStream(t *testing.T) {
 // TestRealCancel stops an answer in the middle. The session goes on.
 func TestRealCancel(t *testing.T) {
 	onRealModels(t, func(t *testing.T, llm model.LLM) {
-		chat := newRealChat(t, llm, 1024, nil)
+		chat := newRealChat(t, llm, 256, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		got, err := chat.say(ctx, "Tell me a long story about a fox, of many chapters.", cancel)
