@@ -1,7 +1,7 @@
 CONVERSATION ?= $(firstword $(wildcard examples/conversations/*.json examples/conversations/*.jsonl))
 FUZZTIME ?= 30s
 
-.PHONY: test check databases bench cover replay fuzz
+.PHONY: test check databases integration bench cover replay fuzz
 
 test: ## what the README says
 	go test ./...
@@ -11,6 +11,9 @@ check: ## all that must hold before a change goes in
 
 databases: ## the tests of session/database, on servers of their own
 	.ci/databases go test ./session/database
+
+integration: ## compaction with a real, small model, on a server of its own
+	.ci/model go test -tags integration ./compaction -run '^TestReal' -count=1 -timeout 30m -v
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...

@@ -142,6 +142,11 @@ type LLMSummarizerConfig struct {
 	// MaxTranscriptChars bounds the characters of the whole conversation that
 	// the model is shown. 0 means 200,000.
 	MaxTranscriptChars int
+	// MaxOutputTokens bounds the model's answer, in tokens, for models that
+	// sometimes find no end. An answer that is cut off there is not used: the
+	// call failed. A model that thinks needs room for that as well. 0 means no
+	// bound but the model's.
+	MaxOutputTokens int32
 	// Timeout bounds the model call. 0 means no bound but the caller's.
 	Timeout time.Duration
 	// GenerateContentConfig gives the model parameters: safety settings,
@@ -165,7 +170,7 @@ func NewLLMSummarizer(cfg LLMSummarizerConfig) (*LLMSummarizer, error) {
 	if cfg.Model == nil {
 		return nil, errors.New("compaction: LLMSummarizerConfig.Model must be set")
 	}
-	if cfg.MaxToolContentChars < 0 || cfg.MaxTranscriptChars < 0 || cfg.Timeout < 0 {
+	if cfg.MaxToolContentChars < 0 || cfg.MaxTranscriptChars < 0 || cfg.MaxOutputTokens < 0 || cfg.Timeout < 0 {
 		return nil, errors.New("compaction: a limit in LLMSummarizerConfig is negative")
 	}
 	if cfg.PromptTemplate == "" {
@@ -286,9 +291,11 @@ func (s *LLMSummarizer) ask(ctx context.Context, req *model.LLMRequest) (*model.
 func (s *LLMSummarizer) parameters() *genai.GenerateContentConfig {
 	given := s.cfg.GenerateContentConfig
 	if given == nil {
-		return &genai.GenerateContentConfig{}
+		given = &genai.GenerateContentConfig{}
 	}
 	return clone.Of(&genai.GenerateContentConfig{
+		MaxOutputTokens: s.cfg.MaxOutputTokens,
+
 		HTTPOptions:    given.HTTPOptions,
 		Temperature:    given.Temperature,
 		TopP:           given.TopP,

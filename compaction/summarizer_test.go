@@ -360,6 +360,22 @@ func TestParameters(t *testing.T) {
 	}
 }
 
+// TestMaxOutputTokens: the bound is the summarizer's own, and what was cut off
+// there is not used.
+func TestMaxOutputTokens(t *testing.T) {
+	cut := modeltest.Text("and so on and so on and")
+	cut.Responses[0].FinishReason = genai.FinishReasonMaxTokens
+	llm := modeltest.NewScript(cut)
+	s := newSummarizer(t, compaction.LLMSummarizerConfig{Model: llm, MaxOutputTokens: 300, GenerateContentConfig: &genai.GenerateContentConfig{MaxOutputTokens: 3}})
+	_, err := s.SummarizeEvents(t.Context(), events(t, `i1 1 user: hello`))
+	if err == nil || !strings.Contains(err.Error(), "it ended with MAX_TOKENS") {
+		t.Errorf("error %v", err)
+	}
+	if got := llm.Requests()[0].Config.MaxOutputTokens; got != 300 {
+		t.Errorf("asked for at most %d tokens", got)
+	}
+}
+
 func TestTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSummarizer(t, compaction.LLMSummarizerConfig{Model: hanging{}, Timeout: time.Second})

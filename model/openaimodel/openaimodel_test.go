@@ -375,7 +375,7 @@ func TestErrorsOfServers(t *testing.T) {
 		{"OpenAI", 400, `{"error": {"message": "This model's maximum context length is 8192 tokens.", "code": "context_length_exceeded"}}`, model.ErrTooLong, "8192"},
 		{"vLLM", 400, `{"error": {"message": "This model's maximum context length is 8192 tokens. However, you requested 9000", "type": "BadRequestError", "code": 400}}`, model.ErrTooLong, "9000"},
 		{"vLLM without a wrapper", 400, `{"object": "error", "message": "This model's maximum context length is 8192 tokens.", "code": 400}`, model.ErrTooLong, "8192"},
-		{"llama.cpp", 400, `{"error": {"code": 400, "message": "the request exceeds the available context size", "type": "exceed_context_size_error"}}`, model.ErrTooLong, "context size"},
+		{"llama.cpp", 400, `{"error": {"code": 400, "message": "request (2075 tokens) exceeds the available context size (2048 tokens), try increasing it", "type": "exceed_context_size_error", "n_prompt_tokens": 2075, "n_ctx": 2048}}`, model.ErrTooLong, "2075"},
 		{"more than a minute's tokens", 429, `{"error": {"message": "Request too large for gpt-x: Limit 30000, Requested 40000.", "code": "rate_limit_exceeded"}}`, model.ErrTooLong, "Limit"},
 		{"a body that is too large", 413, `{"error": {"message": "big"}}`, model.ErrTooLong, "big"},
 		{"quota", 429, `{"error": {"message": "You exceeded your quota.", "code": "insufficient_quota"}}`, model.ErrRateLimit, "quota"},
