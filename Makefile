@@ -13,7 +13,7 @@ databases: ## the tests of session/database, on servers of their own
 	.ci/databases go test ./session/database
 
 integration: ## compaction with a real, small model, on a server of its own
-	.ci/model go test -tags integration ./compaction -run '^TestReal' -count=1 -timeout 30m -v
+	.ci/model go test ./compaction -run '^TestReal' -count=1 -timeout 30m -v
 
 bench:
 	go test -run '^$$' -bench . -benchmem ./...
