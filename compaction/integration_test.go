@@ -32,7 +32,7 @@ import (
 // The tests of this file talk to a real model, over HTTP: "make integration" runs
 // them against a small model on this machine. Those of a provider cost money, so
 // that a key lies about in the environment is not enough for them.
-var real = flag.Bool("real", false, "ask the providers that have a key in the environment")
+var askProviders = flag.Bool("real", false, "ask the providers that have a key in the environment")
 
 // realModel is where a model may be had.
 type realModel struct {
@@ -71,7 +71,7 @@ func onRealModels(t *testing.T, test func(t *testing.T, llm model.LLM)) {
 	}
 	var unset []string
 	for _, candidate := range candidates {
-		if os.Getenv(candidate.set) == "" || candidate.set != served.set && !*real {
+		if os.Getenv(candidate.set) == "" || candidate.set != served.set && !*askProviders {
 			unset = append(unset, candidate.set)
 			continue
 		}
